@@ -282,7 +282,7 @@ func (c *conversation) options() []sdk.SessionConfigOption {
 	}
 	model := choice{id: optionModel, name: "Model", category: sdk.SessionConfigOptionCategoryModel, now: s.Model().Name}
 	model.add(model.now, model.now, "")
-	for _, m := range c.opened.App.Choices() {
+	for _, m := range c.opened.App.Models.Choices() {
 		if m.Ready && !m.Retired && m.Alias == "" && m.Name != model.now {
 			model.add(m.Name, m.Name, sanitize.Line(m.Title))
 		}

@@ -23,7 +23,7 @@ func TestOfferedOptions(t *testing.T) {
 	defer lib.Close()
 	begin := func(efforts ...llm.Effort) *conversation {
 		o := app.Options{Library: lib, Session: session.New(session.Options{Policy: tools.NewPolicy(act.ModeAsk), Model: llm.Endpoint{Name: "a/1", Efforts: efforts}})}
-		o.Choices = func() []app.ModelChoice { return models }
+		o.Models.Choices = func() []app.ModelChoice { return models }
 		return &conversation{app: app.New(o), opened: &client.Opened{App: o}}
 	}
 	for _, c := range []struct {

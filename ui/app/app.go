@@ -89,7 +89,7 @@ func New(o Options) *App {
 		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
 		Uses: CommandUses{store: o.Library},
 	}
-	a.Recent = a.UsedModels()
+	a.Models.Recent = a.UsedModels()
 	a.RequestTokens = func() int { return a.Session.ContextTokens() }
 	o.Flows(a)
 	return a
@@ -109,7 +109,7 @@ func (a *App) Started() Effect {
 // UsedModels returns the recently used models, the current one first.
 func (a *App) UsedModels() []string {
 	name := a.Session.Model().Name
-	return append([]string{name}, slices.DeleteFunc(slices.Clone(a.Recent), func(n string) bool { return n == name })...)
+	return append([]string{name}, slices.DeleteFunc(slices.Clone(a.Models.Recent), func(n string) bool { return n == name })...)
 }
 
 // Annotate stores an event of the front end in the conversation and shows it.
@@ -168,8 +168,8 @@ type Options struct {
 	Machine    Machine
 	Wire       Wire // recent HTTP exchanges
 
-	Flows func(*App) // registers the commands of the flows; nil for none
-	Models
+	Flows  func(*App) // registers the commands of the flows; nil for none
+	Models Models
 	Opening
 	Trust
 	MCP
@@ -339,11 +339,11 @@ func (o Options) WithDefaults() Options {
 	if o.Prompts == nil {
 		o.Prompts = noPrompts{}
 	}
-	if o.Choices == nil {
-		o.Choices = func() []ModelChoice { return nil }
+	if o.Models.Choices == nil {
+		o.Models.Choices = func() []ModelChoice { return nil }
 	}
-	if o.Live == nil {
-		o.Live = o.Choices
+	if o.Models.Live == nil {
+		o.Models.Live = o.Models.Choices
 	}
 	if o.Servers == nil {
 		o.Servers = func() Servers { return nil }
@@ -354,8 +354,8 @@ func (o Options) WithDefaults() Options {
 	if o.Flows == nil {
 		o.Flows = func(*App) {}
 	}
-	if o.Resolve == nil {
-		o.Resolve = func(name string) string { return name }
+	if o.Models.Resolve == nil {
+		o.Models.Resolve = func(name string) string { return name }
 	}
 	return o
 }

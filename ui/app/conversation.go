@@ -143,7 +143,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 // AnswerLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
 func (a *App) AnswerLast() Effect {
 	s := a.Session
-	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil && a.DrawAgain != nil {
+	if model := s.ImageModelOf(s.Head()); model != "" && a.Models.Images.Open != nil && a.DrawAgain != nil {
 		return a.DrawAgain(model)
 	}
 	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })

@@ -61,7 +61,7 @@ func RestoreModel(a *App, name string) {
 		a.ChosenModel = name
 		return
 	}
-	if model, err := a.Open(name); err == nil {
+	if model, err := a.Models.Open(name); err == nil {
 		a.Session.SetModel(model)
 		a.ChosenModel = name
 	}

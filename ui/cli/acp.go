@@ -151,7 +151,7 @@ func (e editor) openWith(f flags, r client.Request) (*client.Opened, error) {
 	}
 	o.Notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	o.App = a.screenOptions(s, "", nil)
-	o.App.Connecting = app.Connecting{} // keys are entered in a terminal only
+	o.App.Models.Connecting = app.Connecting{} // keys are entered in a terminal only
 	o.Ready = a.serversReady(failed)
 	o.Tools, o.Close = a.toolSet, func() { a.close(s) }
 	return o, nil

@@ -178,10 +178,10 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 // addParts returns o with image models, checkups and new keys, if this build has them.
 func (a *program) addParts(o app.Options) app.Options {
 	if a.images != nil {
-		o.Images = a.images.Models(abilities(a), a.dir, a.config.ImageModel)
+		o.Models.Images = a.images.Models(abilities(a), a.dir, a.config.ImageModel)
 	}
 	if a.connect != nil {
-		o.Connecting = a.connect.Connecting()
+		o.Models.Connecting = a.connect.Connecting()
 	}
 	if a.doctor != nil {
 		o.Machine.Checkup = a.doctor.Checkup

@@ -21,7 +21,7 @@ func comparing(t *testing.T, change func(*app.Options, *session.Options), one, t
 	models = map[string]*llmtest.Fake{"fake/m": llmtest.New(one, llmtest.Say("More of the first.")), "fake/two": llmtest.New(two, llmtest.Say("More of the second."))}
 	d = talk(t, func(o *app.Options, so *session.Options) {
 		so.Model = endpoint("fake/m", models["fake/m"])
-		o.Open = func(name string) (llm.Endpoint, error) {
+		o.Models.Open = func(name string) (llm.Endpoint, error) {
 			if models[name] == nil {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key"}
 			}

@@ -42,10 +42,10 @@ func TestHostileTexts(t *testing.T) {
 		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{texts[9]} }, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
 		o.Notice, o.Machine.Sandbox.Reason, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
 		o.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
-		o.Choices = func() []app.ModelChoice {
+		o.Models.Choices = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}
 		}
-		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
+		o.Models.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
 		o.Context = func() []app.ContextItem { return []app.ContextItem{{Name: texts[19], Note: texts[20]}} }
 		o.Machine.Shell = func(_ context.Context, _, _ string, progress func(string)) act.Outcome {
 			for _, text := range texts {

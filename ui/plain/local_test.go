@@ -17,7 +17,7 @@ import (
 func aKeyless(o *app.Options, so *session.Options) {
 	so.Model.Name = "demo/parley"
 	o.NoKey = true
-	o.Local.Discover = func(context.Context) []app.Service {
+	o.Models.Local.Discover = func(context.Context) []app.Service {
 		return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 	}
 }
@@ -64,7 +64,7 @@ func TestServerTellsContextWindow(t *testing.T) {
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		learned := so.Model
 		so.Model.Context, learned.Context = 0, 40_000
-		o.Local.Learn = func(context.Context, string) (llm.Endpoint, bool) { asked.Add(1); return learned, true }
+		o.Models.Local.Learn = func(context.Context, string) (llm.Endpoint, bool) { asked.Add(1); return learned, true }
 	}, llmtest.Say("hi"))
 	if asked.Load() != 0 {
 		t.Error("asked before a prompt was sent")

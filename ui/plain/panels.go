@@ -81,7 +81,7 @@ func (p *panels) models(query string) {
 		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return
 	}
-	switch found, near := match(p.modelRows(p.app.Choices()), query); {
+	switch found, near := match(p.modelRows(p.app.Models.Choices()), query); {
 	case len(found) == 1 && !found[0].unavailable && !near:
 		use(found[0].value)
 	case len(found) > 1 && !near:
@@ -94,7 +94,7 @@ func (p *panels) models(query string) {
 // chooseModel writes what, a line about the choice, and lets the user choose a model.
 func (p *panels) chooseModel(what string, chosen func(name string)) {
 	p.writeLine("%s", what)
-	live := p.app.Live
+	live := p.app.Models.Live
 	p.async(func() func() {
 		found := live() // takes a few seconds at most
 		return func() { p.lists.choose("model", p.modelRows(found), chosen) }

@@ -578,9 +578,9 @@ func TestConnect(t *testing.T) {
 	var given []string
 	d := talk(t, func(o *app.Options, _ *session.Options) {
 		far := app.Connection{Provider: "far", Name: "Far"}
-		o.Connections = func() []app.Connection { return []app.Connection{far} }
-		o.Connection = func(string) (app.Connection, error) { return far, nil }
-		o.Connect = func(_ context.Context, k app.Key) (string, error) {
+		o.Models.Connections = func() []app.Connection { return []app.Connection{far} }
+		o.Models.Connection = func(string) (app.Connection, error) { return far, nil }
+		o.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
 			if given = append(given, k.Text); k.Text != canary {
 				return "", errors.New("Far rejected this key: no")
 			}
@@ -613,15 +613,15 @@ func TestConnectCloud(t *testing.T) {
 	var given []app.Key
 	d := talk(t, func(o *app.Options, _ *session.Options) {
 		far := app.Connection{Provider: "far", Name: "Far", Login: true, Variables: []app.Variable{{Name: "project", Title: "Project ID", Help: "What is billed"}, {Name: "location", Title: "Location", Help: "Where", Value: "global"}}}
-		o.Connections = func() []app.Connection { return []app.Connection{far} }
-		o.Connection = func(string) (app.Connection, error) { return far, nil }
-		o.Variable = func(_, name, text string) (string, error) {
+		o.Models.Connections = func() []app.Connection { return []app.Connection{far} }
+		o.Models.Connection = func(string) (app.Connection, error) { return far, nil }
+		o.Models.Variable = func(_, name, text string) (string, error) {
 			if strings.Contains(text, "/") {
 				return "", errors.New(name + ": it must be letters, digits and hyphens")
 			}
 			return text, nil
 		}
-		o.Connect = func(_ context.Context, k app.Key) (string, error) {
+		o.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
 			given = append(given, k)
 			return "Far connected", nil
 		}

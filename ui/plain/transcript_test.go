@@ -23,7 +23,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{"fake/other"} }, func(name string) (llm.Endpoint, error) {
 			return endpoint(name, other), nil
 		}
-		o.Open = so.OpenModel
+		o.Models.Open = so.OpenModel
 	},
 		llmtest.Script(llm.Retry{Attempt: 1, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"}, said("Ok."), llm.Finish{Reason: llm.Stop}),
 		func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -70,7 +70,7 @@ func TestDrawing(t *testing.T) {
 		return nil
 	})
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Images.Open = func(context.Context, string) (llm.Endpoint, error) {
+		o.Models.Images.Open = func(context.Context, string) (llm.Endpoint, error) {
 			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
 		}
 	})

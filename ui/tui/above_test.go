@@ -200,7 +200,7 @@ func TestOtherNames(t *testing.T) {
 			own[name] = true
 		}
 	}
-	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued })
+	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Models.Choices = catalogued })
 	s.Type("/models").Press("enter").WaitForText("gpt-x")
 	s.Press("esc").Press("ctrl+p").Type("/models").Press("enter").WaitForText("gpt-x")
 }
@@ -234,7 +234,7 @@ func TestServersAreAskedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			s := setUpWith(t, 80, 30, func(o *Options) {
-				o.App.Live = func() []app.ModelChoice { asked++; return c.found }
+				o.App.Models.Live = func() []app.ModelChoice { asked++; return c.found }
 			})
 			for range 2 {
 				s.Press("ctrl+x", "m").WaitForText(c.found[0].Name)

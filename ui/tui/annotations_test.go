@@ -29,8 +29,8 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 	t.Helper()
 	s := setUpWith(t, w, h, func(o *Options) {
 		build := func(log *session.Log) *session.Session {
-			one, _ := o.App.Open("fake/one")
-			return session.New(session.Options{Model: one, Log: log, Now: o.App.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.App.Open, EstimateTokens: func(string) int { return 0 }})
+			one, _ := o.App.Models.Open("fake/one")
+			return session.New(session.Options{Model: one, Log: log, Now: o.App.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.App.Models.Open, EstimateTokens: func(string) int { return 0 }})
 		}
 		o.App.Session = build(o.App.Library.Create(session.Info{Dir: o.App.Directory}))
 		o.App.Resume = func(id string) (*session.Session, string, error) {
@@ -260,13 +260,13 @@ func TestThinkingTakesTheStoredTime(t *testing.T) {
 // again, and none if they lead back. In an empty conversation the first screen stays.
 func TestSwitchesInARow(t *testing.T) {
 	s := setUpStored(t, 80, 24, llmtest.Say("an answer"))
-	open := s.m.App.Open
-	s.m.App.Open = func(name string) (llm.Endpoint, error) {
+	open := s.m.App.Models.Open
+	s.m.App.Models.Open = func(name string) (llm.Endpoint, error) {
 		model, err := open("fake/two")
 		model.Name = name
 		return model, err
 	}
-	s.m.App.Recent = []string{"fake/one", "fake/two", "fake/three"}
+	s.m.App.Models.Recent = []string{"fake/one", "fake/two", "fake/three"}
 	s.Press("f2").WaitForText("Model: fake/one → fake/two").Shows("? help")
 	s.Press("shift+f2").WaitForText("fake/two → fake/one")
 	s.ask("hi", "an answer")

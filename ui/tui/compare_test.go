@@ -18,7 +18,7 @@ func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.
 	t.Helper()
 	models := map[string]*llmtest.Fake{"fake/one": llmtest.New(one), "fake/two": llmtest.New(two, llmtest.Say("and more of the second"))}
 	return setUpWith(t, w, h, func(o *Options) {
-		o.App.Open = func(name string) (llm.Endpoint, error) {
+		o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 			fake, ok := models[name]
 			if !ok {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key"}
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 	model := llm.Endpoint{Model: llmtest.New(llmtest.Say("an answer"), llmtest.Say("an answer"), llmtest.Say("and more")), Name: "fake/one", Origin: "fake/one", Strategy: "native", Known: true, Context: 100_000}
 	s := setUpWith(t, 120, 24, func(o *Options) {
 		o.App.Session = session.New(session.Options{Model: model})
-		o.App.Open = func(string) (llm.Endpoint, error) { return model, nil }
+		o.App.Models.Open = func(string) (llm.Endpoint, error) { return model, nil }
 		o.App.Compared.Models = []string{"fake/one", "fake/one"}
 	})
 	s.WaitForText("comparing: fake/one (1 of 2) + fake/one (2 of 2)")
@@ -168,8 +168,8 @@ func TestCompareFails(t *testing.T) {
 func TestCompareOutOfReach(t *testing.T) {
 	gone := false
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		open := o.App.Open
-		o.App.Open = func(name string) (llm.Endpoint, error) {
+		open := o.App.Models.Open
+		o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 			if gone {
 				name = "nobody/else"
 			}
@@ -199,7 +199,7 @@ func compareBlindly(t *testing.T, w, h int) {
 		"fake/judge": llmtest.New(llmtest.Say(`{"winner":"B","reason":"It is short."}`)),
 	}
 	s := setUpWith(t, w, h, func(o *Options) {
-		o.App.Open = func(name string) (llm.Endpoint, error) {
+		o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 			return llm.Endpoint{Model: models[name], Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000}, nil
 		}
 	})
@@ -229,12 +229,12 @@ func TestCompareWindows(t *testing.T) {
 		t.Run(choice, func(t *testing.T) {
 			models := map[string]*llmtest.Fake{"fake/one": llmtest.New(), "fake/two": llmtest.New(llmtest.Say("the second")), "fake/three": llmtest.New(llmtest.Say("the third"))}
 			s := setUpWith(t, 120, 30, func(o *Options) {
-				o.App.Open = func(name string) (llm.Endpoint, error) {
+				o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 					window := map[string]int{"fake/one": 250, "fake/two": 100_000, "fake/three": 50_000}[name]
 					return llm.Endpoint{Model: models[name], Name: name, Origin: name, Strategy: "native", Known: true, Context: window}, nil
 				}
-				one, _ := o.App.Open("fake/one")
-				o.App.Session = session.New(session.Options{Model: one, Attended: true, Now: o.App.Now, OpenModel: o.App.Open, Alternatives: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }})
+				one, _ := o.App.Models.Open("fake/one")
+				o.App.Session = session.New(session.Options{Model: one, Attended: true, Now: o.App.Now, OpenModel: o.App.Models.Open, Alternatives: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }})
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 			s.Paste(strings.Repeat("long ", 250))

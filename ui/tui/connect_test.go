@@ -38,8 +38,8 @@ func connectStage(t *testing.T, w, h int, turns ...llmtest.Turn) (*stage, *keyri
 
 // needs makes openai/gpt-x lack the key that k receives.
 func (k *keyring) needs(o *Options) {
-	open := o.App.Open
-	o.App.Open = func(name string) (llm.Endpoint, error) {
+	open := o.App.Models.Open
+	o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 		if name != "openai/gpt-x" {
 			return open(name)
 		}
@@ -50,17 +50,17 @@ func (k *keyring) needs(o *Options) {
 		m.Name = name
 		return m, err
 	}
-	o.App.Choices = func() []app.ModelChoice {
+	o.App.Models.Choices = func() []app.ModelChoice {
 		return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
 	}
-	o.App.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
-	o.App.Connection = func(name string) (app.Connection, error) {
+	o.App.Models.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
+	o.App.Models.Connection = func(name string) (app.Connection, error) {
 		if name != "openai" {
 			return app.Connection{}, errors.New("there is no provider " + name)
 		}
 		return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
 	}
-	o.App.Connect = func(ctx context.Context, key app.Key) (string, error) {
+	o.App.Models.Connect = func(ctx context.Context, key app.Key) (string, error) {
 		k.mu.Lock()
 		hang := k.hang
 		k.mu.Unlock()

@@ -37,7 +37,7 @@ func painting(t *testing.T, w, h int, change func(*Options), names ...string) (*
 	}
 	painter := llmtest.New(turns...)
 	s := setUpWith(t, w, h, func(o *Options) {
-		o.App.Images = app.ImageModels{
+		o.App.Models.Images = app.ImageModels{
 			List: func() []app.Item {
 				return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "openrouter/google/gemini-3.1-flash-image-of-a-long-name", Detail: "set OPENROUTER_API_KEY", Value: "x", Disabled: true}}
 			},

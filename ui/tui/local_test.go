@@ -15,11 +15,11 @@ import (
 // withLocal sets up a screen on which no model was chosen, and which looks for servers with look.
 func withLocal(look func(context.Context) []app.Service) func(*Options) {
 	return func(o *Options) {
-		open := o.App.Open
+		open := o.App.Models.Open
 		o.App.NoKey = true
 		o.App.Session.SetModel(llm.Endpoint{Model: o.App.Session.Model().Model, Name: "demo/parley"})
-		o.App.Local.Discover = look
-		o.App.Open = func(name string) (llm.Endpoint, error) {
+		o.App.Models.Local.Discover = look
+		o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 			if name == "ollama/llama3.2" {
 				e, err := open("fake/one")
 				e.Name = name

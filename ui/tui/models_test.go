@@ -44,7 +44,7 @@ func TestModelOrder(t *testing.T) {
 		want   string
 	}{
 		"as they come":                {func(o *Options) {}, nil, usual},
-		"recent ones first":           {func(o *Options) { o.App.Recent = []string{"openai/gpt-x"} }, nil, "fake/one openai/gpt-x fake/two gate/maker/audio-1 gate/maker/chat-1"},
+		"recent ones first":           {func(o *Options) { o.App.Models.Recent = []string{"openai/gpt-x"} }, nil, "fake/one openai/gpt-x fake/two gate/maker/audio-1 gate/maker/chat-1"},
 		"favourites before them":      {func(o *Options) { o.Config.Favorites = []string{"gate/*chat*", "fake/two"} }, nil, "gate/maker/chat-1 fake/two fake/one gate/maker/audio-1 openai/gpt-x"},
 		"hidden by a pattern":         {func(o *Options) { o.Config.Hidden = []string{"*-1"} }, nil, "fake/one fake/two openai/gpt-x"},
 		"what is in use is not":       {func(o *Options) { o.Config.Hidden = []string{"fake/*"} }, nil, "fake/one gate/maker/audio-1 gate/maker/chat-1 openai/gpt-x"},
@@ -57,7 +57,7 @@ func TestModelOrder(t *testing.T) {
 		"found by its maker's name":   {func(o *Options) {}, []string{"c", "h", "a", "t", "t", "y"}, "gate/maker/chat-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued; c.change(o) })
+			s := setUpWith(t, 80, 30, func(o *Options) { o.App.Models.Choices = catalogued; c.change(o) })
 			s.Press("ctrl+x", "m").WaitForText("Model").WaitForText("openai/gpt-x").Press(c.keys...)
 			if got := s.order(); got != c.want {
 				t.Errorf("got  %s\nwant %s\n%s", got, c.want, s.Screen())
@@ -68,7 +68,7 @@ func TestModelOrder(t *testing.T) {
 
 // Models pinned and hidden with keys stay so after a restart.
 func TestTastesAreKept(t *testing.T) {
-	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued })
+	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Models.Choices = catalogued })
 	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
 	s.WaitFor(func() bool { return strings.HasPrefix(s.order(), "openai/gpt-x") })
 	s.Press("end", "delete").WaitFor(func() bool {
@@ -87,7 +87,7 @@ func TestTastesAreKept(t *testing.T) {
 
 // An incomplete model name is searched for.
 func TestModelByPart(t *testing.T) {
-	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued })
+	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Models.Choices = catalogued })
 	s.Type("/model tw").Press("enter").WaitForText("favorite").Press("enter").WaitForText("Model: fake/one → fake/two")
 	s.Press("ctrl+p").Type("model chat").WaitForText("model gate/maker/chat-1")
 }
@@ -142,7 +142,7 @@ func TestSaidIsWhole(t *testing.T) {
 // server does not list it: enter changes nothing then.
 func TestModelInUseIsListed(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) {
-		o.App.Choices = func() []app.ModelChoice { return catalogued()[1:] }
+		o.App.Models.Choices = func() []app.ModelChoice { return catalogued()[1:] }
 	})
 	s.Press("ctrl+x", "m").WaitForText("› fake/one · current").WaitForText("  fake/two")
 	if s.Press("enter").Shows("Ask anything"); s.m.App.Session.Model().Name != "fake/one" {

@@ -89,8 +89,8 @@ func TestBeginningsRun(t *testing.T) {
 func TestNamedModelWins(t *testing.T) {
 	t.Parallel()
 	opened := func(o *Options) {
-		open := o.App.Open
-		o.App.Open = func(name string) (llm.Endpoint, error) {
+		open := o.App.Models.Open
+		o.App.Models.Open = func(name string) (llm.Endpoint, error) {
 			if name == "mo/m1" {
 				m, err := open("fake/two")
 				m.Name = name
@@ -98,7 +98,7 @@ func TestNamedModelWins(t *testing.T) {
 			}
 			return open(name)
 		}
-		o.App.Choices = func() []app.ModelChoice {
+		o.App.Models.Choices = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
 		}
 	}
@@ -108,7 +108,7 @@ func TestNamedModelWins(t *testing.T) {
 		"pasted":       func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue("/model mo/m1") }).Press("enter") },
 		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
 		"list not known": func(s *stage) {
-			s.Do(func() { s.m.App.Choices = func() []app.ModelChoice { return nil } }).Type("/model mo/m1").Press("enter")
+			s.Do(func() { s.m.App.Models.Choices = func() []app.ModelChoice { return nil } }).Type("/model mo/m1").Press("enter")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestNamedModelWins(t *testing.T) {
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
 		s.Do(func() {
-			s.m.App.Live = func() []app.ModelChoice {
+			s.m.App.Models.Live = func() []app.ModelChoice {
 				return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 			}
 		})
@@ -139,7 +139,7 @@ func TestNamedModelWins(t *testing.T) {
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.App.Live = func() []app.ModelChoice {
+		s.m.App.Models.Live = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("show hidden (1)").Type("mo/m1").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })

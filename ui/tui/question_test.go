@@ -126,13 +126,13 @@ func windowed(o *Options) {
 		e.Context = 1200
 		return e, err
 	}
-	lib, open := o.App.Library, o.App.Open
+	lib, open := o.App.Library, o.App.Models.Open
 	model, _ := small(o.App.Session.Model(), nil)
 	build := func(log *session.Log) *session.Session {
 		return session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: log})
 	}
 	o.App.Session = build(lib.Create(session.Info{Dir: o.App.Directory}))
-	o.App.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
+	o.App.Models.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
 	o.App.Fork = func(id string, head int) (*session.Session, string, error) {
 		log, _, err := lib.ForkInto(lib, id, head)
 		return build(log), "", err

@@ -47,7 +47,7 @@ func TestServerTellsContextWindow(t *testing.T) {
 		learned := model
 		model.Context, learned.Context = 0, 40_000
 		o.App.Session.SetModel(model)
-		o.App.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) { return learned, name == learned.Name }
+		o.App.Models.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) { return learned, name == learned.Name }
 	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
 		out.Send(llm.Usage{Input: 3900, Output: 100})

@@ -62,14 +62,14 @@ func Open(a *app.App) (*Prompt, error) {
 		rand.Shuffle(len(p.Names), func(i, j int) { p.Names[i], p.Names[j] = p.Names[j], p.Names[i] })
 	}
 	for _, name := range p.Names {
-		model, err := a.Open(name)
+		model, err := a.Models.Open(name)
 		if err != nil {
 			return nil, err
 		}
 		p.Models = append(p.Models, model)
 	}
 	if how.Judge != "" {
-		judge, err := a.Open(how.Judge)
+		judge, err := a.Models.Open(how.Judge)
 		if err != nil {
 			return nil, err
 		}

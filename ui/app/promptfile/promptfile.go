@@ -85,8 +85,8 @@ func turnSettings(o app.Options, p *prompts.Prompt) (t session.TurnSettings, err
 	if p.System != "" {
 		t.System = o.WholeSystem(p.System)
 	}
-	if p.Model != "" && o.Open != nil {
-		if t.Model, err = o.Open(o.Resolve(p.Model)); err != nil {
+	if p.Model != "" && o.Models.Open != nil {
+		if t.Model, err = o.Models.Open(o.Models.Resolve(p.Model)); err != nil {
 			return t, fmt.Errorf("%s: model: %s: %w", o.AbbrevPath(p.Path), p.Model, err)
 		}
 	}

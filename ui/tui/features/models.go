@@ -101,7 +101,7 @@ func (f *Models) pick(title, arg string, picked func(name string) app.Effect) te
 	if known == nil {
 		return open
 	}
-	live := f.App.Live
+	live := f.App.Models.Live
 	f.served.asked = true
 	return tea.Batch(open, f.Sequence(known, func() tea.Msg { return servedMsg(live()) }))
 }
@@ -157,7 +157,7 @@ func (f *Models) loadCatalog() tea.Cmd {
 		f.choices = f.served.choices
 		return nil
 	}
-	choices := f.App.Choices
+	choices := f.App.Models.Choices
 	return func() tea.Msg { return choicesMsg(choices()) }
 }
 
@@ -193,7 +193,7 @@ const (
 // models of each provider, ready ones first. Common has the notes that hold for all ready models but the current one, and
 // that the rows leave out.
 func (f *Models) items() (items []dialog.Item, common []string) {
-	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
+	current, recent := f.App.Session.Model().Name, f.App.Models.Recent[:min(len(f.App.Models.Recent), fewRecent)]
 	favorite, hidden := slices.Concat(f.Config.Favorites, f.prefs["favorites"]), slices.Concat(f.Config.Hidden, f.prefs["hidden"])
 	type placed struct {
 		at int // position before the unsorted rows, which have 0
@@ -262,7 +262,7 @@ func (f *Models) Args(command string) []dialog.Item {
 		return nil
 	}
 	if f.choices == nil {
-		f.choices = f.App.Choices()
+		f.choices = f.App.Models.Choices()
 	}
 	f.loadPrefs()
 	items, common := f.items()

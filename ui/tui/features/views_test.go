@@ -281,9 +281,9 @@ func TestModelItems(t *testing.T) {
 		{name: "none"},
 		{name: "the order of the catalog", choices: []app.ModelChoice{ready("b/x"), ready("a/one"), ready("a/two")}, want: []string{">Recent: a/one", "b: b/x", "a: a/two"}},
 		{name: "the current one is not listed", choices: []app.ModelChoice{ready("b/x")}, want: []string{">Recent: a/one", "b: b/x"}},
-		{name: "recent", choices: []app.ModelChoice{ready("b/x"), ready("b/y"), ready("b/z"), ready("a/one")}, change: func(f *Models) { f.App.Recent = []string{"a/one", "b/z", "b/y"} },
+		{name: "recent", choices: []app.ModelChoice{ready("b/x"), ready("b/y"), ready("b/z"), ready("a/one")}, change: func(f *Models) { f.App.Models.Recent = []string{"a/one", "b/z", "b/y"} },
 			want: []string{">Recent: a/one", "Recent: b/z", "Recent: b/y", "b: b/x"}},
-		{name: "five recent ones", choices: []app.ModelChoice{ready("b/5"), ready("b/6")}, change: func(f *Models) { f.App.Recent = []string{"a/one", "2", "3", "4", "b/5", "b/6"} },
+		{name: "five recent ones", choices: []app.ModelChoice{ready("b/5"), ready("b/6")}, change: func(f *Models) { f.App.Models.Recent = []string{"a/one", "2", "3", "4", "b/5", "b/6"} },
 			want: []string{">Recent: a/one", "Recent: b/5", "b: b/6"}},
 		{name: "favorites", choices: []app.ModelChoice{ready("a/one"), ready("b/x"), ready("b/y"), ready("c/z")}, change: func(f *Models) {
 			f.Config.Favorites, f.prefs = []string{"c/*", "b/x"}, map[string][]string{"favorites": {"-b/x", "+b/y"}}
@@ -339,7 +339,7 @@ func TestTypedModel(t *testing.T) {
 // The picker lists the catalog, then the models that servers report, which are kept for five minutes unless a server was silent.
 func TestModelPicker(t *testing.T) {
 	d := newDesk(t, "a/one")
-	d.App.Choices = func() []app.ModelChoice { return []app.ModelChoice{{Name: "a/one", Ready: true}} }
+	d.App.Models.Choices = func() []app.ModelChoice { return []app.ModelChoice{{Name: "a/one", Ready: true}} }
 	served := []app.ModelChoice{{Name: "a/one", Ready: true}, {Name: "a/served", Ready: true}}
 	f := &Models{Deps: d.Deps}
 	open := common.OpenMsg{Panel: string(app.PanelModels)}
@@ -353,7 +353,7 @@ func TestModelPicker(t *testing.T) {
 	if !asks() || !f.served.asked {
 		t.Error("servers are not asked")
 	}
-	f.Update(choicesMsg(d.App.Choices()))
+	f.Update(choicesMsg(d.App.Models.Choices()))
 	if text := d.dialog(); !strings.Contains(text, "a/one") || strings.Contains(text, "served") {
 		t.Errorf("the catalog:\n%s", text)
 	}
@@ -401,7 +401,7 @@ func TestModelPicker(t *testing.T) {
 // A favorite or hidden model is stored, once.
 func TestModelPrefs(t *testing.T) {
 	d := newDesk(t, "a/one")
-	d.App.Choices = func() []app.ModelChoice {
+	d.App.Models.Choices = func() []app.ModelChoice {
 		return []app.ModelChoice{{Name: "a/one", Ready: true}, {Name: "b/x", Ready: true}}
 	}
 	if err := d.App.Library.Set("hidden", "+b/x -b/y"); err != nil {

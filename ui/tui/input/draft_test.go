@@ -97,7 +97,7 @@ func TestChosenModelOutlivesTheProgram(t *testing.T) {
 		lib, folder := openStore(t), t.TempDir()
 		begin := func() *Input {
 			in := start(t, lib, folder)
-			in.App.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Model: llmtest.New(), Name: name}, nil }
+			in.App.Models.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Model: llmtest.New(), Name: name}, nil }
 			in.App.ConfigFile.Sources = func() (over, under map[string]string) { return map[string]string{"model": c.flag}, nil }
 			return in
 		}

@@ -60,7 +60,7 @@ func Tools(t *testing.T) func(*app.Options) {
 			Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind.",
 		})
 		o.Machine.ToolSet = func(string) act.Set { return set }
-		o.WithheldTools = func() ([]string, string) { return []string{"fetch2"}, "--tools read" }
+		o.Models.WithheldTools = func() ([]string, string) { return []string{"fetch2"}, "--tools read" }
 	}
 }
 

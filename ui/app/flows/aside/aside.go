@@ -99,7 +99,7 @@ func (f *flow) run(arg string) app.Effect {
 	x := &exchange{question: arg, at: f.app.Session.Head(), unnamed: f.app.Unnamed}
 	if rest, ok := strings.CutPrefix(arg+" ", "-m "); ok {
 		name, question, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		model, err := f.app.Open(f.app.Resolve(name))
+		model, err := f.app.Models.Open(f.app.Models.Resolve(name))
 		if err != nil && question != "" {
 			return app.Failure{Err: err, Line: "/" + command + " " + arg}
 		}
@@ -399,7 +399,7 @@ func (f *flow) reopened() app.Effect {
 		x := &exchange{question: r.Question, at: r.At, unnamed: r.Unnamed, usage: r.Usage, took: r.Took, answer: r.Answer, done: true}
 		x.draft.Add(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: r.Answer.Text()}})
 		if r.Model != "" {
-			x.model, _ = f.app.Open(r.Model) // otherwise the conversation's model answers next
+			x.model, _ = f.app.Models.Open(r.Model) // otherwise the conversation's model answers next
 		}
 		s.list = append(s.list, x)
 	}

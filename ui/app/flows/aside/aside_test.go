@@ -18,8 +18,8 @@ func talk(t *testing.T, turns ...llmtest.Turn) (*app.App, *llmtest.Fake) {
 	fake := llmtest.New(append([]llmtest.Turn{llmtest.Say("hello")}, turns...)...)
 	a := apptest.New(t, Register, func(o *app.Options) {
 		o.Session = session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake", Model: fake}})
-		open := o.Open
-		o.Open = func(name string) (llm.Endpoint, error) {
+		open := o.Models.Open
+		o.Models.Open = func(name string) (llm.Endpoint, error) {
 			e, err := open(name)
 			e.Model = llmtest.New(llmtest.Say("another"), llmtest.Say("once more"))
 			return e, err

@@ -44,12 +44,12 @@ func (f flow) run(arg string) app.Effect {
 		if name == "" {
 			continue
 		}
-		if _, err := f.app.Open(name); err != nil {
+		if _, err := f.app.Models.Open(name); err != nil {
 			return app.Fail(err)
 		}
 	}
 	for i, name := range how.Models {
-		how.Models[i] = f.app.Resolve(name)
+		how.Models[i] = f.app.Models.Resolve(name)
 	}
 	f.app.Compared = how
 	return app.Toast(candidates.Text(f.app))

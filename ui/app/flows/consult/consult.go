@@ -36,7 +36,7 @@ const (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := &flow{app: a, config: cmp.Or(a.Consult, new(session.Consult)), asks: a.Session != nil}
+	f := &flow{app: a, config: cmp.Or(a.Models.Consult, new(session.Consult)), asks: a.Session != nil}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "ask", Group: app.ModelsGroup, Arg: "MODEL QUESTION", Help: "Ask another model about this conversation", Unavailable: f.cannotAsk, MultilineArg: "*", Editors: true, Run: f.ask},
 		app.Command{Name: "consult", Group: app.ModelsGroup, Arg: "MODEL", Help: "Let the model ask another one for a second opinion; off ends it", Unavailable: f.noTools, Args: f.items, Editors: true, Run: f.choose},
@@ -73,7 +73,7 @@ func (f *flow) ask(arg string) app.Effect {
 	if name == "" {
 		return app.PickModel{Title: "Ask which model?", Chosen: func(name string) app.Effect { return app.DraftCommand("/ask " + name + " ") }}
 	}
-	model, err := f.app.Open(name)
+	model, err := f.app.Models.Open(name)
 	switch {
 	case err != nil:
 		return app.Fail(err)
@@ -192,7 +192,7 @@ func (f *flow) choose(name string) app.Effect {
 	case off:
 		f.config.Model = ""
 	default:
-		model, err := f.app.Open(name)
+		model, err := f.app.Models.Open(name)
 		if err != nil {
 			return app.Fail(err)
 		}

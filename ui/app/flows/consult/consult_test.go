@@ -120,7 +120,7 @@ func calls(questions ...string) llmtest.Turn {
 // The model asks another one, which sees the conversation and the question, cannot ask further, and is asked a few
 // times in a turn at most. The result, the ledger and the title say who answered, and for how much.
 func TestModelConsults(t *testing.T) {
-	one := func(_ *session.Options, o *app.Options) { o.Consult.Max = 1 }
+	one := func(_ *session.Options, o *app.Options) { o.Models.Consult.Max = 1 }
 	talk := newTalk(t, []llmtest.Turn{calls("right?", "sure?"), llmtest.Say("so"), calls("again?"), llmtest.Say("done"), calls("me?"), llmtest.Say("end")},
 		[]llmtest.Turn{llmtest.Say("no \x1b[31mway"), llmtest.Say("yes"), calls("myself?"), llmtest.Say("never")}, one)
 	results, _ := talk.say("do it", act.Approval{})
@@ -149,7 +149,7 @@ func TestModelConsults(t *testing.T) {
 	if err != nil || len(sums) != 2 || input != total.Input {
 		t.Errorf("the ledger has %+v, the conversation %+v, %v", sums, total, err)
 	}
-	b, _ := talk.app.Open("fake/b")
+	b, _ := talk.app.Models.Open("fake/b")
 	talk.app.Session.SetModel(b)
 	results, _ = talk.say("you?", act.Approval{}) // asks, although it is not offered the tool
 	if requests := talk.b.Requests(); talk.offers(requests[2]) || len(requests) != 4 || len(results) != 1 || !strings.Contains(results[0].Part.Text, "fake/b is not offered it") {
@@ -366,7 +366,7 @@ func TestConsultWhileChosen(t *testing.T) {
 		close(asked)
 		return llmtest.Say("yes")(ctx, r, out)
 	}
-	talk := newTalk(t, []llmtest.Turn{calls("right?", "sure?"), llmtest.Say("so")}, []llmtest.Turn{answer}, func(_ *session.Options, o *app.Options) { o.Consult.Max = 1 })
+	talk := newTalk(t, []llmtest.Turn{calls("right?", "sure?"), llmtest.Say("so")}, []llmtest.Turn{answer}, func(_ *session.Options, o *app.Options) { o.Models.Consult.Max = 1 })
 	go func() {
 		defer close(done)
 		talk.say("do it", act.Approval{})
@@ -380,7 +380,7 @@ func TestConsultWhileChosen(t *testing.T) {
 // tools stay.
 func TestCommands(t *testing.T) {
 	talk := newTalk(t, []llmtest.Turn{llmtest.Say("one")}, []llmtest.Turn{llmtest.Say("yes")}, func(s *session.Options, o *app.Options) {
-		s.Attended, s.ConfirmCost, o.Consult.Model = true, 1, ""
+		s.Attended, s.ConfirmCost, o.Models.Consult.Model = true, 1, ""
 		s.Model.Cost = nil
 	})
 	if err := talk.set.AddExternal(tools.External{Name: "consult_docs"}); err != nil {

@@ -31,7 +31,7 @@ const newImage = "--new"
 const imageModelKey = "image_model"
 
 func (f flow) none() string {
-	if f.app.Images.Open == nil {
+	if f.app.Models.Images.Open == nil {
 		return "Images cannot be drawn here"
 	}
 	return ""
@@ -67,7 +67,7 @@ func (f flow) run(arg string) app.Effect {
 // choose lists the image models.
 func (f flow) choose() app.Effect {
 	a := f.app
-	items := a.Images.List()
+	items := a.Models.Images.List()
 	if len(items) == 0 {
 		return app.Toast("No provider with image models is known")
 	}
@@ -80,7 +80,7 @@ func (f flow) choose() app.Effect {
 	}
 	l := &app.List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items}
 	l.Choose = func(name string) app.Effect {
-		if provider, _, _ := strings.Cut(name, "/"); l.Item(name).Disabled && a.Connections != nil {
+		if provider, _, _ := strings.Cut(name, "/"); l.Item(name).Disabled && a.Models.Connections != nil {
 			return a.Command("connect").Do(provider)
 		}
 		return app.Then{app.Toast("Images: " + name + " · /image PROMPT draws"), a.SaveState(imageModelKey, name)}
@@ -104,7 +104,7 @@ func (f flow) draw(name, line string, anew bool, text, mentions string) app.Effe
 			}
 			parts, notes = append(append(app.Unmentioned(attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text}), more
 		}
-		model, err := o.Images.Open(ctx, cmp.Or(name, used))
+		model, err := o.Models.Images.Open(ctx, cmp.Or(name, used))
 		return func() app.Effect {
 			switch why := a.BusyText(); {
 			case err != nil:

@@ -23,7 +23,7 @@ import (
 // newPainter returns an application with an image model that answers with turns, and the list of opened models.
 func newPainter(t *testing.T, turns ...llmtest.Turn) (a *app.App, painter *llmtest.Fake, opened *[]string) {
 	a, painter, opened = apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }), llmtest.New(turns...), new([]string)
-	a.Images = app.ImageModels{
+	a.Models.Images = app.ImageModels{
 		List: func() []app.Item {
 			return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}}
 		},
@@ -97,7 +97,7 @@ func TestImageOutOfReach(t *testing.T) {
 	if e := apptest.Run(t, a, "/image a fox"); apptest.See(e).Failed == nil || apptest.See(e).Text != "/image a fox" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
-	a.Images = app.ImageModels{}
+	a.Models.Images = app.ImageModels{}
 	if e := apptest.Run(t, a, "/image a fox"); apptest.Toast(e) == "" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func (f *flow) cannotConnect() string {
-	if f.app.Connections == nil {
+	if f.app.Models.Connections == nil {
 		return "Keys cannot be added here"
 	}
 	return ""
@@ -20,11 +20,11 @@ func (f *flow) cannotConnect() string {
 
 // providers lists the providers and marks those with a key.
 func (f *flow) providers() []app.Item {
-	if f.app.Connections == nil {
+	if f.app.Models.Connections == nil {
 		return nil
 	}
 	var items []app.Item
-	for _, c := range f.app.Connections() {
+	for _, c := range f.app.Models.Connections() {
 		items = append(items, app.Item{Title: c.Name, Detail: c.State(), Value: c.Provider, Current: c.From != ""})
 	}
 	return items
@@ -35,7 +35,7 @@ func (f *flow) connect(arg string) app.Effect {
 	if arg == "" {
 		return app.Choose("Connect a provider", "provider", f.providers(), f.connect)
 	}
-	c, err := f.app.Connection(arg)
+	c, err := f.app.Models.Connection(arg)
 	switch {
 	case err != nil:
 		return app.Fail(err)
@@ -47,7 +47,7 @@ func (f *flow) connect(arg string) app.Effect {
 
 // connectKeyless makes a service on this machine answer, now and at later starts that name no model.
 func (f *flow) connectKeyless(c app.Connection) app.Effect {
-	look := f.app.Local.Discover
+	look := f.app.Models.Local.Discover
 	if look == nil {
 		return app.Toast(c.Name + " takes no key")
 	}
@@ -75,10 +75,10 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 // returns false for other errors.
 func (f *flow) connectFor(name string, err error) (app.Effect, bool) {
 	var e *llm.Error
-	if f.app.Connections == nil || !errors.Is(err, llm.ErrNoKey) || !errors.As(err, &e) {
+	if f.app.Models.Connections == nil || !errors.Is(err, llm.ErrNoKey) || !errors.As(err, &e) {
 		return nil, false
 	}
-	c, err := f.app.Connection(e.Provider)
+	c, err := f.app.Models.Connection(e.Provider)
 	if err != nil || c.Keyless {
 		return nil, false
 	}
@@ -102,7 +102,7 @@ func (c connection) ask() app.Effect {
 	} else if at == len(c.to.Variables) {
 		return c.askKey()
 	}
-	v, parse := c.to.Variables[at], c.flow.app.Variable
+	v, parse := c.to.Variables[at], c.flow.app.Models.Variable
 	return &app.Secret{
 		Title: c.to.Name + ": " + v.Title, Text: v.Help, Visible: true, Value: v.Value,
 		Submit: func(_ context.Context, line string) (func() app.Effect, error) {
@@ -120,7 +120,7 @@ func (c connection) ask() app.Effect {
 
 // connect connects the provider with the key, or with the login of another program.
 func (c connection) connect() app.Effect {
-	give := c.flow.app.Connect
+	give := c.flow.app.Models.Connect
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		said, err := give(ctx, c.key)
 		return func() app.Effect {
@@ -134,7 +134,7 @@ func (c connection) connect() app.Effect {
 
 // askKey asks for the key.
 func (c connection) askKey() app.Effect {
-	give := c.flow.app.Connect
+	give := c.flow.app.Models.Connect
 	text := "It is checked for free, then stored on this machine."
 	if c.to.From != "" {
 		text = "Currently using the key from " + c.to.From + ". Paste a new one. " + text
@@ -169,16 +169,16 @@ func (c connection) connected(said string) app.Effect {
 	f, a, to, model := c.flow, c.flow.app, c.to, c.model
 	note := strings.ReplaceAll(said, "\n", " · ")
 	a.NoKey = false
-	if now, err := a.Connection(to.Provider); err == nil { // its models may not have been known before
+	if now, err := a.Models.Connection(to.Provider); err == nil { // its models may not have been known before
 		to = now
 	}
-	a.Session.RenewModels(to.Provider, a.Open)
+	a.Session.RenewModels(to.Provider, a.Models.Open)
 	now := a.Session.Model().Name
 	demo := strings.HasPrefix(now, "demo/")
 	if model == "" && demo {
 		model = to.Default
 	}
-	if first := a.Local.First; model == "" && demo && to.Local && first != nil { // the list of a local server needs the key
+	if first := a.Models.Local.First; model == "" && demo && to.Local && first != nil { // the list of a local server needs the key
 		return app.Then{app.Notes{note}, app.Prepare(func(ctx context.Context) func() app.Effect {
 			name, err := first(ctx, to.Provider)
 			return func() app.Effect {

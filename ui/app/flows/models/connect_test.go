@@ -23,8 +23,8 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 	a := newApp(t)
 	var given []app.Key
 	stored := false
-	open := a.Open
-	a.Open = func(name string) (llm.Endpoint, error) {
+	open := a.Models.Open
+	a.Models.Open = func(name string) (llm.Endpoint, error) {
 		if strings.HasPrefix(name, "far/") && !stored {
 			return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "far", Message: "no key", Err: llm.ErrNoKey}
 		}
@@ -35,8 +35,8 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 	}
 	all := []app.Connection{{Provider: "far", Name: "Far", Default: "far/first"}, {Provider: "env", Name: "Env", From: "ENV_API_KEY"},
 		{Provider: "here", Name: "Here", Keyless: true, Local: true}, {Provider: "cli", Name: "CLI", Keyless: true}}
-	a.Connections = func() []app.Connection { return all }
-	a.Connection = func(name string) (app.Connection, error) {
+	a.Models.Connections = func() []app.Connection { return all }
+	a.Models.Connection = func(name string) (app.Connection, error) {
 		for _, c := range all {
 			if c.Provider == name {
 				return c, nil
@@ -44,7 +44,7 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 		}
 		return app.Connection{}, errors.New("there is no provider " + name)
 	}
-	a.Connect = func(_ context.Context, k app.Key) (string, error) {
+	a.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
 		given = append(given, k)
 		switch {
 		case k.Text == "offline" && !k.Unchecked:
@@ -121,8 +121,8 @@ func TestConnectAlone(t *testing.T) {
 	}
 	a.UseModel("far/x")
 	opened := 0
-	open := a.Open
-	a.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
+	open := a.Models.Open
+	a.Models.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
 	if e, err := apptest.Take(t, apptest.Run(t, a, "/connect far"), "another"); err != nil || apptest.See(e).Event != nil || opened != 1 {
 		t.Errorf("%+v, %v, opened %d times", e, err, opened)
 	}
@@ -151,11 +151,11 @@ func TestConnectKeyless(t *testing.T) {
 	if e := apptest.Run(t, a, "/connect here"); apptest.See(e).Toast != "Here takes no key" {
 		t.Errorf("where nothing is looked for: %+v", e)
 	}
-	a.Local.Discover = func(context.Context) []app.Service { return nil }
+	a.Models.Local.Discover = func(context.Context) []app.Service { return nil }
 	if e := apptest.Run(t, a, "/connect here"); apptest.See(e).Err == nil || !strings.Contains(apptest.See(e).Err.Error(), "Here was not found on its usual port") {
 		t.Errorf("a server that is not found: %+v", e)
 	}
-	a.Local.Discover = func(context.Context) []app.Service {
+	a.Models.Local.Discover = func(context.Context) []app.Service {
 		return []app.Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
 	}
 	if e := apptest.Run(t, a, "/connect cli"); apptest.See(e).Err == nil || apptest.See(e).Err.Error() != "CLI was not found on this machine" {
@@ -173,8 +173,8 @@ func TestConnectCloud(t *testing.T) {
 	for _, login := range []bool{false, true} {
 		a, given := connectable(t)
 		far := app.Connection{Provider: "far", Name: "Far", Default: "far/first", Login: login, Variables: []app.Variable{{Name: "region", Title: "Region", Help: "Where it is", Value: "r-1"}, {Name: "project", Title: "Project"}}}
-		a.Connection = func(string) (app.Connection, error) { return far, nil }
-		a.Variable = func(provider, name, text string) (string, error) {
+		a.Models.Connection = func(string) (app.Connection, error) { return far, nil }
+		a.Models.Variable = func(provider, name, text string) (string, error) {
 			if text == "evil/" {
 				return "", errors.New(provider + " has no such " + name)
 			}
@@ -236,18 +236,18 @@ func TestConnectDuringPrompt(t *testing.T) {
 		if _, err := apptest.Take(t, apptest.Run(t, a, "/connect far"), canary); err != nil {
 			t.Fatal(err)
 		}
-		first := a.Open
+		first := a.Models.Open
 		open := func(name string) (llm.Endpoint, error) {
 			m, err := first(name)
 			m.Model = llmtest.New(llmtest.Say("answer"))
 			return m, err
 		}
-		a.Open = open
+		a.Models.Open = open
 		a.UseModel("far/own")
 		from := session.Template{Parts: func([]string) []llm.Part { return []llm.Part{{Kind: llm.Text, Text: "hi"}} }}
 		from.Settings.Model, _ = open("far/turn")
 		locked := tt.locked
-		a.Open = func(name string) (llm.Endpoint, error) {
+		a.Models.Open = func(name string) (llm.Endpoint, error) {
 			if locked {
 				locked = false
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "far", Message: "no key", Err: llm.ErrNoKey}

@@ -15,7 +15,7 @@ const lookFor = 300 * time.Millisecond
 // discover returns the effect that looks for services on this machine. Front ends perform it after their first frame.
 // Typed input waits for it only if no model was chosen.
 func (f *flow) discover() app.Effect {
-	if unnamed := f.app.Local.Unnamed; unnamed != nil {
+	if unnamed := f.app.Models.Local.Unnamed; unnamed != nil {
 		return app.Prepare(func(ctx context.Context) func() app.Effect {
 			name, err := unnamed(ctx)
 			return func() app.Effect {
@@ -26,7 +26,7 @@ func (f *flow) discover() app.Effect {
 			}
 		})
 	}
-	look := f.app.Local.Discover
+	look := f.app.Models.Local.Discover
 	switch {
 	case look == nil:
 		return nil
@@ -93,7 +93,7 @@ func question(s app.Service) string {
 // learn returns the effect that asks the server of the current model for its context window, if that is unknown. Front
 // ends perform it after an answer: before a prompt is sent, parley only connects to a server, from the first letter typed.
 func (f *flow) learn() app.Effect {
-	learn, s := f.app.Local.Learn, f.app.Session
+	learn, s := f.app.Models.Local.Learn, f.app.Session
 	model := s.Model()
 	if learn == nil || model.Context > 0 {
 		return nil
@@ -111,7 +111,7 @@ func (f *flow) startWithModel(name string) app.Effect {
 	if !f.app.Session.Empty() {
 		return f.use(name)
 	}
-	model, err := f.app.Open(name)
+	model, err := f.app.Models.Open(name)
 	if err != nil {
 		return app.Failure{Err: err, Lasting: true}
 	}

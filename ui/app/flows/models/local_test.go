@@ -99,7 +99,7 @@ func TestQuestions(t *testing.T) {
 // its list.
 func TestKeyOfAServer(t *testing.T) {
 	a := keyless(t, app.Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
-	a.Connecting = app.Connecting{
+	a.Models.Connecting = app.Connecting{
 		Connections: func() []app.Connection { return nil },
 		Connection: func(provider string) (app.Connection, error) {
 			return app.Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
@@ -108,7 +108,7 @@ func TestKeyOfAServer(t *testing.T) {
 			return "connected with " + k.Text, nil
 		},
 	}
-	a.Local.First = func(_ context.Context, provider string) (string, error) { return provider + "/qwen3.gguf", nil }
+	a.Models.Local.First = func(_ context.Context, provider string) (string, error) { return provider + "/qwen3.gguf", nil }
 	e := answer(t, looked(t, a), true)
 	if apptest.See(e).Secret == nil || apptest.See(e).Secret.Title != "llama.cpp API key" {
 		t.Fatalf("%+v", e)
@@ -142,7 +142,7 @@ func TestNothingIsOffered(t *testing.T) {
 // TestLookingWithoutEnd: a prompt waits only for a moment.
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
-	a.Local.Discover = func(ctx context.Context) []app.Service { select {} }
+	a.Models.Local.Discover = func(ctx context.Context) []app.Service { select {} }
 	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
@@ -152,12 +152,12 @@ func TestLookingWithoutEnd(t *testing.T) {
 // notice.
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
-	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
+	a.Models.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
 	e := apptest.See(a.DiscoverModels()).Prepare(t.Context())()
 	if a.Session.Model().Name != "box/m" || apptest.See(e).Confirm != nil || apptest.See(e).Failed != nil {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
-	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
+	a.Models.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
 	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); apptest.See(e).Failed == nil || !app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
@@ -171,7 +171,7 @@ func TestLearnModel(t *testing.T) {
 		t.Errorf("with nobody to ask: %+v", e)
 	}
 	told := true
-	a.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) {
+	a.Models.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) {
 		return llm.Endpoint{Name: name, Context: 32_000}, told
 	}
 	late := a.LearnModel()

@@ -36,7 +36,7 @@ type flow struct {
 
 // model switches to the model arg, or lists the models that match.
 func (f *flow) model(arg string) app.Effect {
-	if full := f.app.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
+	if full := f.app.Models.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return f.use(full)
 	}
 	return app.PanelQuery{Panel: app.PanelModels, Query: arg}
@@ -44,7 +44,7 @@ func (f *flow) model(arg string) app.Effect {
 
 // use switches to another model in mid-conversation.
 func (f *flow) use(name string) app.Effect {
-	if name = f.app.Resolve(name); name == f.app.Session.Model().Name && !f.app.Session.HasPromptModel() {
+	if name = f.app.Models.Resolve(name); name == f.app.Session.Model().Name && !f.app.Session.HasPromptModel() {
 		if f.app.Session.EndCooldown() {
 			return app.Toast(name + " is asked again with the next prompt")
 		}
@@ -78,8 +78,8 @@ func (f *flow) noteUsed() app.Effect {
 
 // keepUsed makes the current model the most recently used one, and returns the effect that stores that.
 func (f *flow) keepUsed() app.Effect {
-	f.app.Recent = f.app.UsedModels()
-	return f.keep(f.app.Recent)
+	f.app.Models.Recent = f.app.UsedModels()
+	return f.keep(f.app.Models.Recent)
 }
 
 // keep stores the recently used models: the next start uses the first.
@@ -105,7 +105,7 @@ func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 // setModel switches to another model without a notice. Words describes what the model cannot handle; refused is nil on
 // success.
 func (f *flow) setModel(name string) (to session.ModelSwitched, words string, refused app.Effect) {
-	model, err := f.app.Open(name)
+	model, err := f.app.Models.Open(name)
 	if e, ok := f.connectFor(name, err); ok {
 		return to, "", e
 	}
@@ -120,7 +120,7 @@ func (f *flow) setModel(name string) (to session.ModelSwitched, words string, re
 // cycle returns a command that steps through the recent models. It does not change their order in this run.
 func (f *flow) cycle(by int) func(string) app.Effect {
 	return func(string) app.Effect {
-		all, now := f.app.Recent, f.app.Session.Model().Name
+		all, now := f.app.Models.Recent, f.app.Session.Model().Name
 		name := all[(slices.Index(all, now)+by+len(all))%len(all)]
 		if name == now {
 			return nil
@@ -188,7 +188,7 @@ func (f *flow) toggleThinking(string) app.Effect {
 }
 
 func (f *flow) noOtherModel() string {
-	if len(f.app.Recent) < 2 {
+	if len(f.app.Models.Recent) < 2 {
 		return "No other recent model · " + f.app.KeyOf("model") + " choose a model"
 	}
 	return ""

@@ -47,7 +47,7 @@ func TestFitWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.model.Name, got, test.want)
 		}
 	}
-	a.Open = func(string) (llm.Endpoint, error) { return far, nil }
+	a.Models.Open = func(string) (llm.Endpoint, error) { return far, nil }
 	want := strings.TrimSuffix(strings.Join(app.ModelFitWords(a.Session, far), " · "), " · thinking not sent") // the event says that itself
 	if e := a.UseModel("far/m"); apptest.See(e).Toast != want {
 		t.Errorf("switching says %q, want %q", apptest.See(e).Toast, want)
@@ -69,15 +69,15 @@ func TestSwitchOfModel(t *testing.T) {
 	for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 	}
 	e := a.UseModel("fake/other")
-	if _, ok := apptest.See(e).Event.(session.ModelSwitched); !ok || apptest.See(e).Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
-		t.Errorf("%+v; recent %q", e, a.Recent)
+	if _, ok := apptest.See(e).Event.(session.ModelSwitched); !ok || apptest.See(e).Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Models.Recent, []string{"fake/other", "fake/m"}) {
+		t.Errorf("%+v; recent %q", e, a.Models.Recent)
 	}
 	if e := a.UseModel("far/away"); apptest.See(e).Failed == nil || a.Session.Model().Name != "fake/other" {
 		t.Errorf("%+v with %s", e, a.Session.Model().Name)
 	}
 	apptest.Run(t, a, "/next-model")
-	if a.Session.Model().Name != "fake/m" || a.Recent[0] != "fake/other" {
-		t.Errorf("%s, recent %q: going round changes no order", a.Session.Model().Name, a.Recent)
+	if a.Session.Model().Name != "fake/m" || a.Models.Recent[0] != "fake/other" {
+		t.Errorf("%s, recent %q: going round changes no order", a.Session.Model().Name, a.Models.Recent)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestCycledModelIsKept(t *testing.T) {
 // An alias switches to its model, and the model is remembered.
 func TestModelByAlias(t *testing.T) {
 	a := newApp(t)
-	a.Resolve = func(name string) string {
+	a.Models.Resolve = func(name string) string {
 		if name == "fast" {
 			return "fake/b"
 		}

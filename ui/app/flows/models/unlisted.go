@@ -18,9 +18,9 @@ func (f *flow) noteUnlisted(model llm.Endpoint) app.Effect {
 		return nil
 	}
 	return app.Async(func(context.Context) app.Effect {
-		listed := modelsOf(model.Name, f.app.Choices())
+		listed := modelsOf(model.Name, f.app.Models.Choices())
 		if len(listed) == 0 {
-			listed = modelsOf(model.Name, f.app.Live())
+			listed = modelsOf(model.Name, f.app.Models.Live())
 		}
 		if note := unlistedText(model.Name, listed); note != "" {
 			return app.Notes{note}

@@ -21,8 +21,8 @@ func TestUnlistedModel(t *testing.T) {
 		"silent/any": "", "elsewhere/any": "",
 	} {
 		a := newApp(t)
-		a.Choices, a.Live = func() []app.ModelChoice { return catalog }, func() []app.ModelChoice { return live }
-		a.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil }
+		a.Models.Choices, a.Models.Live = func() []app.ModelChoice { return catalog }, func() []app.ModelChoice { return live }
+		a.Models.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil }
 		e := apptest.Run(t, a, "/model "+name)
 		if got := a.Session.Model().Name; got != name {
 			t.Errorf("%s: the model is %s", name, got)
@@ -32,8 +32,8 @@ func TestUnlistedModel(t *testing.T) {
 		}
 	}
 	a := newApp(t)
-	a.Choices = func() []app.ModelChoice { return catalog }
-	a.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name, Known: true}, nil }
+	a.Models.Choices = func() []app.ModelChoice { return catalog }
+	a.Models.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name, Known: true}, nil }
 	if e := apptest.Run(t, a, "/model shop/dated"); len(apptest.See(e).Notes) > 0 {
 		t.Error("a model of which the catalog has facts was called unlisted")
 	}

@@ -56,7 +56,7 @@ func (f *Flow) persona(name string) app.Effect {
 	if p.Effort != "" {
 		a.Session.SetEffort(p.Effort)
 	}
-	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
+	if p.Model != "" && a.Models.Resolve(p.Model) != a.Session.Model().Name {
 		return app.Then{a.UseModel(p.Model), app.Toast(app.EventText(is))}
 	}
 	return e
@@ -120,8 +120,8 @@ func (f *Flow) ownSystem() (text, source string) {
 		return p.System, app.InConversation
 	case p.Name != "":
 		return p.System, "persona " + p.Name
-	case f.app.OwnSystem != nil:
-		return f.app.OwnSystem()
+	case f.app.Models.OwnSystem != nil:
+		return f.app.Models.OwnSystem()
 	}
 	return f.app.Session.System(), "configuration"
 }

@@ -144,8 +144,8 @@ func (f flow) settingRows() []app.Item {
 // valuesOf returns the settings that have a value, by name.
 func (f flow) valuesOf() map[string]app.ConfiguredSetting {
 	values := map[string]app.ConfiguredSetting{}
-	if f.app.Configured != nil {
-		for _, c := range f.app.Configured(f.app.Session.Model().Name) {
+	if f.app.Models.Configured != nil {
+		for _, c := range f.app.Models.Configured(f.app.Session.Model().Name) {
 			values[c.Name] = c
 		}
 	}

@@ -90,8 +90,8 @@ func (f flow) rows() (items []app.Item) {
 		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(f.app.Estimate(t.Description)+f.app.Estimate(string(t.Schema))), firstSentence(t.Description))
 		items = append(items, app.Item{Title: title(servers, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
 	}
-	if f.app.WithheldTools != nil {
-		names, why := f.app.WithheldTools()
+	if f.app.Models.WithheldTools != nil {
+		names, why := f.app.Models.WithheldTools()
 		for _, name := range names {
 			items = append(items, app.Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
 		}
