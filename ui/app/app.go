@@ -98,8 +98,8 @@ func New(o Options) *App {
 // Started starts the MCP servers and returns Reopened. Front ends perform it after their first frame, so that servers do
 // not delay that.
 func (a *App) Started() Effect {
-	if a.StartServers != nil {
-		if err := a.StartServers(); err != nil {
+	if a.MCP.StartServers != nil {
+		if err := a.MCP.StartServers(); err != nil {
 			return Then{Failure{Err: err, Lasting: true}, a.Reopened()}
 		}
 	}
@@ -172,7 +172,7 @@ type Options struct {
 	Models Models
 	Opening
 	Trust
-	MCP
+	MCP MCP
 	FirstScreen
 	Prompts     Prompts // of the prompts flow, which makes them for PromptFiles if nil
 	PromptFiles PromptFiles
@@ -345,8 +345,8 @@ func (o Options) WithDefaults() Options {
 	if o.Models.Live == nil {
 		o.Models.Live = o.Models.Choices
 	}
-	if o.Servers == nil {
-		o.Servers = func() Servers { return nil }
+	if o.MCP.Servers == nil {
+		o.MCP.Servers = func() Servers { return nil }
 	}
 	if o.Context == nil {
 		o.Context = func() []ContextItem { return nil }

@@ -162,7 +162,7 @@ func (o *Options) MissingMention(text string) string {
 func (o *Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
 	return attach.ExpandMentions(text, func(path string) (found []llm.Part, note string, err error) {
 		if r, ok := o.resource(path); ok {
-			if found, err = o.Servers().ReadResource(ctx, r.Server, r.URI); err != nil {
+			if found, err = o.MCP.Servers().ReadResource(ctx, r.Server, r.URI); err != nil {
 				err = fmt.Errorf("@%s: %w", path, err)
 			}
 			return found, "", err
@@ -179,7 +179,7 @@ func (o *Options) Expand(ctx context.Context, text string) (parts []llm.Part, no
 
 // ResourcesNamed returns the server resources whose name contains word.
 func (o *Options) ResourcesNamed(word string) []act.Resource {
-	servers := o.Servers()
+	servers := o.MCP.Servers()
 	if servers == nil {
 		return nil
 	}

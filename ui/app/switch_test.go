@@ -105,7 +105,7 @@ func TestStarted(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	for _, failure := range []error{nil, os.ErrInvalid} {
-		a.StartServers = func() error { return failure }
+		a.MCP.StartServers = func() error { return failure }
 		if e := a.Started(); see(e).Toast != "back" || see(e).Failed != failure {
 			t.Errorf("%v: got %+v", failure, e)
 		}

@@ -91,7 +91,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else {
-		o.StartServers = a.startMCPServers
+		o.MCP.StartServers = a.startMCPServers
 	}
 	defer reportSandbox(a.toolSet)
 	defer a.mcp.stop()

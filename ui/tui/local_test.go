@@ -64,7 +64,7 @@ func TestLocalOfferDeclined(t *testing.T) {
 func TestServersStartAfterTheFirstFrame(t *testing.T) {
 	started := 0
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.StartServers = func() error {
+		o.App.MCP.StartServers = func() error {
 			started++
 			return errors.New(".mcp.json: not a list of servers")
 		}

@@ -53,7 +53,7 @@ func refusedServer(t *testing.T, kept chan<- string) mcp.Servers {
 func TestRefusedServer(t *testing.T) {
 	kept := make(chan string, 8)
 	servers := refusedServer(t, kept)
-	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() app.Servers { return servers } })
+	s := setUpWith(t, 100, 40, func(o *Options) { o.App.MCP.Servers = func() app.Servers { return servers } })
 	s.Type("/mcp weather").Press("enter").WaitForText("the sandbox refused it the network")
 	s.WaitForText("network: getaddrinfo EAI_AGAIN registry.example").WaitForText("Last lines of standard error").WaitForText("starting")
 	s.Type("y").WaitForText("Allow network").WaitForText("Run without the sandbox").WaitForText("Stop")
@@ -73,7 +73,7 @@ func TestServersChange(t *testing.T) {
 	servers := shellServers(t, make(chan string, 8), map[string]string{"clock": "exit 1", "weather": "cat '" + gate + "'; exit 3"})
 	var changed func(server string)
 	s := setUpWith(t, 100, 40, func(o *Options) {
-		o.App.Servers, o.App.OnServerChange = func() app.Servers { return servers }, func(f func(string)) { changed = f }
+		o.App.MCP.Servers, o.App.MCP.OnServerChange = func() app.Servers { return servers }, func(f func(string)) { changed = f }
 	})
 	row := func(name string) string {
 		for line := range strings.Lines(s.Screen()) {

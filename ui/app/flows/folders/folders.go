@@ -72,7 +72,7 @@ func (f flow) set(change func() error) app.Effect {
 	case slices.Equal(now, before): // only a missing folder was removed
 		return app.Then{app.Shown{Event: stay}, app.Fail(err)}
 	}
-	if servers := f.app.Servers(); servers != nil {
+	if servers := f.app.MCP.Servers(); servers != nil {
 		servers.SetRoots(append([]string{f.app.Directory}, now...)...)
 	}
 	var told []string

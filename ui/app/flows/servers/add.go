@@ -237,7 +237,7 @@ func (f flow) write(servers map[string]found, notes []string) app.Effect {
 			secrets[name] = s.secrets
 		}
 	}
-	if len(secrets) > 0 && f.app.SaveSecret == nil {
+	if len(secrets) > 0 && f.app.MCP.SaveSecret == nil {
 		return app.Refuse("this build stores no keys: write ${NAME} for them, and set NAME in your environment")
 	}
 	said := "MCP server added: "
@@ -273,7 +273,7 @@ func (f flow) then(e app.Effect, secrets map[string]map[string]string, do func(m
 func (f flow) save(secrets map[string]map[string]string) (err error) {
 	for server, values := range secrets {
 		for name, value := range values {
-			err = errors.Join(err, f.app.SaveSecret(server, name, value))
+			err = errors.Join(err, f.app.MCP.SaveSecret(server, name, value))
 		}
 	}
 	return err
@@ -283,7 +283,7 @@ func (f flow) save(secrets map[string]map[string]string) (err error) {
 func (f flow) forget(secrets map[string]map[string]string) (err error) {
 	for server, values := range secrets {
 		for name := range values {
-			err = errors.Join(err, f.app.SaveSecret(server, name, ""))
+			err = errors.Join(err, f.app.MCP.SaveSecret(server, name, ""))
 		}
 	}
 	return err
@@ -328,11 +328,11 @@ func table(name string, c mcp.Config) string {
 
 // remove takes a server out of config.toml, with its secrets.
 func (f flow) remove(name string) app.Effect {
-	if f.app.Secrets == nil {
+	if f.app.MCP.Secrets == nil {
 		return f.removeWith(name, nil)
 	}
 	return app.Prepare(func(context.Context) func() app.Effect {
-		secrets, err := f.app.Secrets(name)
+		secrets, err := f.app.MCP.Secrets(name)
 		return func() app.Effect {
 			if err != nil {
 				return app.Fail(err)

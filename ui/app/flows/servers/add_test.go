@@ -35,8 +35,8 @@ func open(t *testing.T, text string) (a *app.App, path string, secrets map[strin
 		Words:   func(string) []string { return nil },
 		Sources: func() (over, under map[string]string) { return nil, nil },
 	}, Flows: func(a *app.App) { config.Register(a); servers.Register(a) }}
-	o.Servers = func() app.Servers { return nil }
-	o.Secrets = func(server string) (map[string]string, error) {
+	o.MCP.Servers = func() app.Servers { return nil }
+	o.MCP.Secrets = func(server string) (map[string]string, error) {
 		found := map[string]string{}
 		for entry, value := range secrets {
 			if name, ok := strings.CutPrefix(entry, server+":"); ok {
@@ -45,7 +45,7 @@ func open(t *testing.T, text string) (a *app.App, path string, secrets map[strin
 		}
 		return found, nil
 	}
-	o.SaveSecret = func(server, name, value string) error {
+	o.MCP.SaveSecret = func(server, name, value string) error {
 		if secrets[server+":"+name] = value; value == "" {
 			delete(secrets, server+":"+name)
 		}
@@ -205,7 +205,7 @@ func TestUndoWithoutKeys(t *testing.T) {
 	const start = "[mcp.own]\ncommand = \"own\"\n"
 	a, path, _ := open(t, start)
 	performed(a.Command("mcp").Do("add files -e API_KEY=tCanary -- x"))
-	a.SaveSecret = func(string, string, string) error { return errors.New("the keyring is locked") }
+	a.MCP.SaveSecret = func(string, string, string) error { return errors.New("the keyring is locked") }
 	undo := func() app.Effect { return a.Command("settings").Do("undo") }
 	if e, ok := undo().(app.Then); !ok || said(e[0]) != "the keyring is locked" || !strings.HasPrefix(said(e[1]), "mcp: change undone") {
 		t.Errorf("got %v", e)

@@ -35,8 +35,8 @@ func (s *ownServers) become(change func(s *mcp.State)) string {
 func withServer(t *testing.T, state mcp.State) (a *app.App, all *ownServers, change func(func(*mcp.State)) app.Effect) {
 	all = &ownServers{state: state}
 	o := app.Options{Flows: Register, Session: session.New(session.Options{})}
-	o.Servers = func() app.Servers { return all }
-	o.OnServerChange = func(f func(string)) { all.changed = f }
+	o.MCP.Servers = func() app.Servers { return all }
+	o.MCP.OnServerChange = func(f func(string)) { all.changed = f }
 	a = app.New(o)
 	var seen app.Effect
 	a.WatchAll(func(happened func() app.Effect) { seen = happened() })

@@ -66,7 +66,7 @@ func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.C
 	servers.Wait(t.Context())
 	a = apptest.New(t, Register)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(llmtest.Say("hello"))})
-	a.Servers = func() app.Servers { return servers }
+	a.MCP.Servers = func() app.Servers { return servers }
 	return a, func(tool string, in ...context.Context) <-chan string {
 		ctx := append(in, t.Context())[0]
 		done := make(chan string, 1)

@@ -35,7 +35,7 @@ type flow struct {
 
 // servers returns the servers; nil if none is configured, or none may run yet.
 func (f flow) servers() mcp.Servers {
-	all, _ := f.app.Servers().(mcp.Servers)
+	all, _ := f.app.MCP.Servers().(mcp.Servers)
 	return all
 }
 
@@ -63,11 +63,11 @@ func (f flow) noResources() string {
 
 // watch reports changes of servers that the user has to know about or act on.
 func (f flow) watch(tell func(func() app.Effect)) {
-	if f.app.OnServerChange == nil {
+	if f.app.MCP.OnServerChange == nil {
 		return
 	}
 	noticed := map[string]string{}
-	f.app.OnServerChange(func(name string) {
+	f.app.MCP.OnServerChange(func(name string) {
 		tell(func() app.Effect { return f.changed(f.servers(), name, noticed) })
 	})
 }

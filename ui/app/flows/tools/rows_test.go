@@ -39,7 +39,7 @@ func (s servers) States() []mcp.State { return s.states }
 func newApp(t *testing.T, model llm.Endpoint, all []llm.Tool, states ...mcp.State) *app.App {
 	return apptest.New(t, tools.Register, func(o *app.Options) {
 		o.Session = session.New(session.Options{Model: model, Tools: toolSet{all: all}})
-		o.Servers = func() app.Servers { return servers{states: states} }
+		o.MCP.Servers = func() app.Servers { return servers{states: states} }
 	})
 }
 

@@ -42,7 +42,7 @@ func (f flow) unavailable() string {
 
 // states returns the states of the MCP servers; nil if there are none.
 func (f flow) states() []mcp.State {
-	if servers, ok := f.app.Servers().(mcp.Servers); ok {
+	if servers, ok := f.app.MCP.Servers().(mcp.Servers); ok {
 		return servers.States()
 	}
 	return nil
