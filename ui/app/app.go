@@ -168,9 +168,9 @@ type Options struct {
 	Machine    Machine
 	Wire       Wire // recent HTTP exchanges
 
-	Flows  func(*App) // registers the commands of the flows; nil for none
-	Models Models
-	Opening
+	Flows   func(*App) // registers the commands of the flows; nil for none
+	Models  Models
+	Opening Opening
 	Trust
 	MCP MCP
 	FirstScreen

@@ -33,7 +33,7 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 
 // NewSession starts a conversation with the model and settings of the open one.
 func (a *App) NewSession() Effect {
-	s, err := a.New()
+	s, err := a.Opening.New()
 	if err != nil {
 		return Fail(err)
 	}
@@ -51,7 +51,7 @@ func (a *App) OpenSession(id string, seq int) Effect {
 	if a.Start.takeFork() {
 		return a.ForkSession(id, 0)
 	}
-	return a.open(id, seq, func() (*session.Session, string, error) { return a.Resume(id) })
+	return a.open(id, seq, func() (*session.Session, string, error) { return a.Opening.Resume(id) })
 }
 
 // openedCopy reports that a copy was opened.
@@ -65,7 +65,7 @@ func (a *App) fork(id string, head int, said string) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
 		own.Branch.StoreGivenBack() // so that the copy matches the screen
-		s, note, err := a.Fork(id, head)
+		s, note, err := a.Opening.Fork(id, head)
 		if err == nil && id == own.ID() { // keep the settings of the open conversation
 			s.SetModel(own.Model())
 			s.SetEffort(own.Effort())

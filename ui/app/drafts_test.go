@@ -34,7 +34,7 @@ func ask(t *testing.T, s *session.Session, name string, exchanges ...[2]string) 
 func TestDraftKey(t *testing.T) {
 	a := newApp(t)
 	a.Directory = "/project"
-	other, _ := a.New()
+	other, _ := a.Opening.New()
 	if key := a.DraftKey(); key != "folder:/project" || !SharesDraft(a, other) {
 		t.Errorf("an empty conversation has the key %s", key)
 	}

@@ -84,12 +84,12 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	if o.Session == nil {
 		o.Session = session.New(so)
 	}
-	o.New = func() (*session.Session, error) {
+	o.Opening.New = func() (*session.Session, error) {
 		fresh := so
 		fresh.Log = lib.Create(session.Info{Dir: d.dir})
 		return session.New(fresh), nil
 	}
-	o.Resume = func(id string) (*session.Session, string, error) {
+	o.Opening.Resume = func(id string) (*session.Session, string, error) {
 		log, err := lib.Resume(id)
 		if err != nil {
 			return nil, "", err
@@ -98,7 +98,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 		old.Log = log
 		return session.New(old), "", nil
 	}
-	o.Fork = func(id string, head int) (*session.Session, string, error) {
+	o.Opening.Fork = func(id string, head int) (*session.Session, string, error) {
 		log, _, err := lib.ForkInto(lib, id, head)
 		if err != nil {
 			return nil, "", err

@@ -512,8 +512,8 @@ func TestTypedWhilePreparing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gate := make(chan struct{})
 			d := talk(t, nil, llmtest.Say("About whales."), llmtest.Say("About ships."), llmtest.Say("About krill."))
-			resume := d.app.Resume
-			d.app.Resume = func(id string) (*session.Session, string, error) {
+			resume := d.app.Opening.Resume
+			d.app.Opening.Resume = func(id string) (*session.Session, string, error) {
 				<-gate
 				if !opens {
 					return nil, "", errors.New("the disk is gone")
@@ -557,8 +557,8 @@ func TestLeftWhilePreparing(t *testing.T) {
 	gate := make(chan struct{})
 	d := talk(t, nil, llmtest.Say("About whales."), llmtest.Say("About ships."))
 	defer close(gate)
-	resume := d.app.Resume
-	d.app.Resume = func(id string) (*session.Session, string, error) {
+	resume := d.app.Opening.Resume
+	d.app.Opening.Resume = func(id string) (*session.Session, string, error) {
 		<-gate
 		return resume(id)
 	}

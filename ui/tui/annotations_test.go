@@ -33,7 +33,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			return session.New(session.Options{Model: one, Log: log, Now: o.App.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.App.Models.Open, EstimateTokens: func(string) int { return 0 }})
 		}
 		o.App.Session = build(o.App.Library.Create(session.Info{Dir: o.App.Directory}))
-		o.App.Resume = func(id string) (*session.Session, string, error) {
+		o.App.Opening.Resume = func(id string) (*session.Session, string, error) {
 			log, err := o.App.Library.Resume(id)
 			if err != nil {
 				return nil, "", err
@@ -73,7 +73,7 @@ func (k *reopened) sameAgain() string {
 	}
 	o := k.m.options()
 	var err error
-	if o.App.Session, _, err = o.App.Resume(k.m.App.Session.ID()); err != nil {
+	if o.App.Session, _, err = o.App.Opening.Resume(k.m.App.Session.ID()); err != nil {
 		k.t.Fatal(err)
 	}
 	again := newModel(o)

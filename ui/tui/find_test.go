@@ -22,7 +22,7 @@ func TestFindAtStart(t *testing.T) {
 	s.idle()
 	words := "cats"
 	o := s.m.options()
-	o.App.Session, _ = o.App.New()
+	o.App.Session, _ = o.App.Opening.New()
 	o.App.Start.Find, o.App.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
 	again.Tick = s.m.Tick
@@ -49,7 +49,7 @@ func TestFindWithDrafts(t *testing.T) {
 			write(s)
 			s.stored(t)
 			o := s.m.options()
-			o.App.Session, _ = o.App.New()
+			o.App.Session, _ = o.App.Opening.New()
 			o.App.Start.Find, o.App.Start.Prompt = new(string), []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}, {Kind: llm.Text, Text: "the prompt"}}
 			again := newModel(o)
 			again.Tick = s.m.Tick
@@ -69,7 +69,7 @@ func TestFindToFork(t *testing.T) {
 	s.idle()
 	old := s.m.App.Session.ID()
 	o := s.m.options()
-	o.App.Session, _ = o.App.New()
+	o.App.Session, _ = o.App.Opening.New()
 	o.App.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
 	again.Tick = s.m.Tick

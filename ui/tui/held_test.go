@@ -26,8 +26,8 @@ func TestSentWhileOpening(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gate := make(chan struct{})
 			s := setUpWith(t, 80, 24, func(o *Options) {
-				resume := o.App.Resume
-				o.App.Resume = func(id string) (*session.Session, string, error) {
+				resume := o.App.Opening.Resume
+				o.App.Opening.Resume = func(id string) (*session.Session, string, error) {
 					<-gate
 					if !opens {
 						return nil, "", errors.New("The disk is gone")
@@ -140,8 +140,8 @@ func TestQuitWhileOpening(t *testing.T) {
 	gate := make(chan struct{})
 	defer close(gate)
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		resume := o.App.Resume
-		o.App.Resume = func(id string) (*session.Session, string, error) {
+		resume := o.App.Opening.Resume
+		o.App.Opening.Resume = func(id string) (*session.Session, string, error) {
 			<-gate
 			return resume(id)
 		}

@@ -133,7 +133,7 @@ func windowed(o *Options) {
 	}
 	o.App.Session = build(lib.Create(session.Info{Dir: o.App.Directory}))
 	o.App.Models.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
-	o.App.Fork = func(id string, head int) (*session.Session, string, error) {
+	o.App.Opening.Fork = func(id string, head int) (*session.Session, string, error) {
 		log, _, err := lib.ForkInto(lib, id, head)
 		return build(log), "", err
 	}
@@ -173,7 +173,7 @@ func TestQuestionForkFails(t *testing.T) {
 	said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("word ", 700)}}, llm.Finish{Reason: llm.Stop})
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		windowed(o)
-		o.App.Fork = func(string, int) (*session.Session, string, error) { return nil, "", errors.New("the disk is full") }
+		o.App.Opening.Fork = func(string, int) (*session.Session, string, error) { return nil, "", errors.New("the disk is full") }
 	}, said, llmtest.Say("an answer"))
 	s.ask("one", "word")
 	s.idle()

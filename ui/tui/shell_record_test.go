@@ -25,7 +25,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.App.Session, _, err = o.App.Resume(id); err != nil {
+		if o.App.Session, _, err = o.App.Opening.Resume(id); err != nil {
 			t.Fatal(err)
 		}
 	})

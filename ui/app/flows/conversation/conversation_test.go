@@ -88,8 +88,8 @@ func TestBackAtOnce(t *testing.T) {
 		t.Fatal("no conversation was left")
 	}
 	resumed := make(chan struct{})
-	resume := a.Resume
-	a.Resume = func(id string) (*session.Session, string, error) {
+	resume := a.Opening.Resume
+	a.Opening.Resume = func(id string) (*session.Session, string, error) {
 		close(resumed)
 		return resume(id)
 	}
@@ -199,9 +199,9 @@ func TestFork(t *testing.T) {
 	for _, note := range []string{"", "Repaired"} {
 		a := apptest.New(t, Register)
 		asked := ""
-		a.Options.Fork = func(id string, head int) (*session.Session, string, error) {
+		a.Options.Opening.Fork = func(id string, head int) (*session.Session, string, error) {
 			asked = id
-			s, err := a.New()
+			s, err := a.Opening.New()
 			return s, note, err
 		}
 		own := a.Session
@@ -217,8 +217,8 @@ func TestFork(t *testing.T) {
 		}
 	}
 	a := apptest.New(t, Register)
-	a.Options.Fork = func(id string, head int) (*session.Session, string, error) {
-		s, err := a.New()
+	a.Options.Opening.Fork = func(id string, head int) (*session.Session, string, error) {
+		s, err := a.Opening.New()
 		return s, "", err
 	}
 	own := a.Session

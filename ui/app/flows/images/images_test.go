@@ -116,7 +116,7 @@ func TestImageWaits(t *testing.T) {
 	}
 	i := a.Session
 	e := flow{a}.draw("", "/image a fox", false, "a fox", "")
-	other, err := a.New()
+	other, err := a.Opening.New()
 	if err != nil {
 		t.Fatal(err)
 	}
