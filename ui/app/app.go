@@ -171,8 +171,8 @@ type Options struct {
 	Flows   func(*App) // registers the commands of the flows; nil for none
 	Models  Models
 	Opening Opening
-	Trust
-	MCP MCP
+	Trust   Trust
+	MCP     MCP
 	FirstScreen
 	Prompts     Prompts // of the prompts flow, which makes them for PromptFiles if nil
 	PromptFiles PromptFiles

@@ -86,10 +86,10 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 		o.Notice = joinNotices(o.Notice, factsNotice(a, time.Now()))
 	}
 	if !a.project.found.Empty() {
-		o.Decided = trustDecision(a)
+		o.Trust.Decided = trustDecision(a)
 	}
 	if !a.project.offer.Empty() && !a.project.trusted {
-		o.Question = a.project.offer.Review()
+		o.Trust.Question = a.project.offer.Review()
 	} else {
 		o.MCP.StartServers = a.startMCPServers
 	}

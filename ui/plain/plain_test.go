@@ -112,7 +112,7 @@ func TestDialogues(t *testing.T) {
 		}},
 		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
 		{name: "trust", change: func(o *app.Options, _ *session.Options) {
-			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
+			o.Trust.Question, o.Trust.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
 			o.Notice, o.Machine.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},

@@ -41,12 +41,12 @@ func (p *frontend) start() {
 	})
 	p.drafts.writeAttachments(p.app.Attached)
 	p.conversation.open()
-	if p.app.Question == "" {
+	if p.app.Trust.Question == "" {
 		p.first()
 		return
 	}
-	decide := p.app.Decide
-	q := p.questions.confirm(p.app.Question, app.TrustYes, app.TrustNo, true, func(yes bool) {
+	decide := p.app.Trust.Decide
+	q := p.questions.confirm(p.app.Trust.Question, app.TrustYes, app.TrustNo, true, func(yes bool) {
 		p.async(func() func() {
 			system, err := decide(yes)
 			return func() { p.decidedTrust(yes, system, err) }

@@ -184,7 +184,7 @@ func onLeave(m *Model, f func()) {
 
 // askNext shows the next question of an MCP server to the user, unless another dialog is open.
 func askNext(m *Model) tea.Cmd {
-	if m.overlay.Dialog != nil || m.App.Question != "" {
+	if m.overlay.Dialog != nil || m.App.Trust.Question != "" {
 		return nil
 	}
 	return m.perform(m.App.NextQuestion())
@@ -409,9 +409,9 @@ func (m *Model) enter(e app.SessionOpened) {
 
 // askTrust asks whether the files of the directory may be used, and then continues.
 func (m *Model) askTrust() tea.Cmd {
-	decide := m.App.Decide
-	return m.ask(app.Confirm{Text: m.App.Question, Yes: app.TrustYes, No: app.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
-		m.App.Question = ""
+	decide := m.App.Trust.Decide
+	return m.ask(app.Confirm{Text: m.App.Trust.Question, Yes: app.TrustYes, No: app.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
+		m.App.Trust.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)
 			return doMsg(func() tea.Cmd {

@@ -221,8 +221,8 @@ func TestTrust(t *testing.T) {
 	var asked []bool
 	long := "Do you trust this?\n" + strings.Repeat("one more line\n", 60) + "the end"
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Question = long
-		o.App.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
+		o.App.Trust.Question = long
+		o.App.Trust.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
 	}, llmtest.Say("ok"))
 	s.WaitForText("Do you trust this?")
 	s.Type("yyy")

@@ -101,7 +101,7 @@ func newModel(o Options) *Model {
 // Init asks the terminal for its background and sends a first prompt.
 func (m *Model) Init() tea.Cmd {
 	first := sendInitial
-	if m.App.Question != "" {
+	if m.App.Trust.Question != "" {
 		first = (*Model).askTrust
 	}
 	notice := ""

@@ -221,7 +221,7 @@ func TestSentenceAtQuestion(t *testing.T) {
 	}
 	trust := func(t *testing.T) *stage {
 		s := setUpWith(t, 80, 24, func(o *Options) {
-			o.App.Question, o.App.Decide = "Do you trust this?", func(bool) (string, error) { return "", nil }
+			o.App.Trust.Question, o.App.Trust.Decide = "Do you trust this?", func(bool) (string, error) { return "", nil }
 		})
 		s.WaitForText("Do you trust this?")
 		return s

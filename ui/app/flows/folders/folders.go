@@ -109,7 +109,7 @@ func (f flow) items(verb string) (items []app.Item) {
 
 // nothingToTrust says why there is no question about the directory; "" if there is one.
 func (f flow) nothingToTrust() string {
-	if f.app.Decided.Review == nil {
+	if f.app.Trust.Decided.Review == nil {
 		return "This folder contains no settings for parley"
 	}
 	return ""
@@ -117,13 +117,13 @@ func (f flow) nothingToTrust() string {
 
 // review asks whether to change the decision about the directory.
 func (f flow) review(string) app.Effect {
-	c := &app.Confirm{Text: f.app.Decided.Review(), Yes: app.TrustYes, No: app.TrustNo}
-	trusted := f.app.Decided.Get()
+	c := &app.Confirm{Text: f.app.Trust.Decided.Review(), Yes: app.TrustYes, No: app.TrustNo}
+	trusted := f.app.Trust.Decided.Get()
 	if trusted {
 		c = &app.Confirm{Text: "You trust this folder. Stop trusting it?\nIts instructions, settings, prompts, skills, hooks and MCP servers are ignored then.", Yes: "Stop trusting", No: "Cancel", Harmless: true}
 	}
 	c.Accept = func() app.Effect {
-		if err := f.app.Decided.Set(!trusted); err != nil {
+		if err := f.app.Trust.Decided.Set(!trusted); err != nil {
 			return app.Fail(err)
 		}
 		if trusted {

@@ -19,7 +19,7 @@ func TestTrust(t *testing.T) {
 		t.Errorf("without files: %+v", got)
 	}
 	trusted := false
-	a.Decided = app.TrustDecision{
+	a.Trust.Decided = app.TrustDecision{
 		Review: func() string { return "Do you trust /project?" },
 		Get:    func() bool { return trusted },
 		Set:    func(yes bool) error { trusted = yes; return nil },
