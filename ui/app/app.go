@@ -168,12 +168,12 @@ type Options struct {
 	Machine    Machine
 	Wire       Wire // recent HTTP exchanges
 
-	Flows   func(*App) // registers the commands of the flows; nil for none
-	Models  Models
-	Opening Opening
-	Trust   Trust
-	MCP     MCP
-	FirstScreen
+	Flows       func(*App) // registers the commands of the flows; nil for none
+	Models      Models
+	Opening     Opening
+	Trust       Trust
+	MCP         MCP
+	FirstScreen FirstScreen
 	Prompts     Prompts // of the prompts flow, which makes them for PromptFiles if nil
 	PromptFiles PromptFiles
 	Skills      func() (all []Skill, problems []error) // nil if there are none
@@ -370,7 +370,7 @@ func (o *Options) Age(at time.Time) string {
 
 // UsesDemo reports whether the built-in demo answers because no provider has a key.
 func UsesDemo(a *App) bool {
-	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
+	return a.FirstScreen.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }
 
 // A TerminalState holds the known properties of the terminal; "" if unknown.

@@ -82,8 +82,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	a.next = nextStart{}
 	a.mcp.answers = true
 	o := a.screenOptions(s, notice, parts)
-	if o.NoKey = noKey; !noKey {
-		o.Notice = joinNotices(o.Notice, factsNotice(a, time.Now()))
+	if o.FirstScreen.NoKey = noKey; !noKey {
+		o.FirstScreen.Notice = joinNotices(o.FirstScreen.Notice, factsNotice(a, time.Now()))
 	}
 	if !a.project.found.Empty() {
 		o.Trust.Decided = trustDecision(a)
@@ -99,9 +99,9 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end reports models that cannot be opened
 		o.Compared = app.Compared{Models: names, Judge: a.flags.judge}
-		o.Notice = joinNotices(o.Notice, requestsNotice(models, a.flags.answers))
+		o.FirstScreen.Notice = joinNotices(o.FirstScreen.Notice, requestsNotice(models, a.flags.answers))
 	}
-	o.Notice = joinNotices(o.Notice, a.toolSet.TakeSandboxNotices()) // what commands of an earlier parley left
+	o.FirstScreen.Notice = joinNotices(o.FirstScreen.Notice, a.toolSet.TakeSandboxNotices()) // what commands of an earlier parley left
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil
 	}

@@ -16,7 +16,7 @@ import (
 // aKeyless sets up a run without a key, and an Ollama on its machine.
 func aKeyless(o *app.Options, so *session.Options) {
 	so.Model.Name = "demo/parley"
-	o.NoKey = true
+	o.FirstScreen.NoKey = true
 	o.Models.Local.Discover = func(context.Context) []app.Service {
 		return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 	}

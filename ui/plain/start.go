@@ -18,8 +18,8 @@ func (p *frontend) start() {
 	if app.UsesDemo(p.app) {
 		p.writeLine("No API key yet: /connect adds one. Until then the built-in demo answers, offline.")
 	}
-	if p.app.Notice != "" {
-		p.writeLine("Note: %s", sentence(oneLine(p.app.Notice)))
+	if p.app.FirstScreen.Notice != "" {
+		p.writeLine("Note: %s", sentence(oneLine(p.app.FirstScreen.Notice)))
 	}
 	if p.app.Machine.Sandbox.Reason != "" {
 		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Machine.Sandbox.Reason)))

@@ -16,7 +16,7 @@ import (
 func withLocal(look func(context.Context) []app.Service) func(*Options) {
 	return func(o *Options) {
 		open := o.App.Models.Open
-		o.App.NoKey = true
+		o.App.FirstScreen.NoKey = true
 		o.App.Session.SetModel(llm.Endpoint{Model: o.App.Session.Model().Model, Name: "demo/parley"})
 		o.App.Models.Local.Discover = look
 		o.App.Models.Open = func(name string) (llm.Endpoint, error) {

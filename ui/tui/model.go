@@ -106,7 +106,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	notice := ""
 	if m.chat.HasContent || len(m.App.Start.Prompt) > 0 { // otherwise the first screen shows it
-		notice = m.App.Notice
+		notice = m.App.FirstScreen.Notice
 	}
 	cmds := []tea.Cmd{m.parts.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), m.perform(app.Toast(notice)), first(m)}
 	return m.Guarded(tea.Batch(cmds...))

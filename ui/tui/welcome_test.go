@@ -29,7 +29,7 @@ func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string
 // firstScreenFiles creates the project and the conversations.
 func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 	t.Helper()
-	o.App.Version = "1.2.0"
+	o.App.FirstScreen.Version = "1.2.0"
 	for _, file := range [][2]string{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
 		path := filepath.Join(o.App.Directory, file[0])
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -60,7 +60,7 @@ func TestFirstNotice(t *testing.T) {
 	words := func(s *stage) string { return strings.Join(strings.Fields(s.Screen()), " ") }
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			s := firstScreen(t, size[0], size[1], func(o *Options) { o.App.Notice = notice })
+			s := firstScreen(t, size[0], size[1], func(o *Options) { o.App.FirstScreen.Notice = notice })
 			if s.WaitForText("2026-11-20"); !strings.Contains(words(s), notice) {
 				t.Error(s.Screen())
 			}
@@ -68,7 +68,7 @@ func TestFirstNotice(t *testing.T) {
 	}
 	t.Run("resumed", func(t *testing.T) {
 		s := setUpWith(t, 80, 24, func(o *Options) {
-			o.App.Notice = notice
+			o.App.FirstScreen.Notice = notice
 			for range o.App.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 			}
 		}, llmtest.Say("fine"))
@@ -96,7 +96,7 @@ func TestFirstScreen(t *testing.T) {
 
 // demoAnswers makes the demo answer because there is no key.
 func demoAnswers(o *Options) {
-	o.App.NoKey = true
+	o.App.FirstScreen.NoKey = true
 	demo := o.App.Session.Model()
 	demo.Name = "demo/parley"
 	o.App.Session.SetModel(demo)

@@ -135,7 +135,7 @@ func (s *StatusCommand) input(now statusFacts) []byte {
 		cost["total_cost_usd"] = nil // unknown, not zero
 	}
 	b, err := json.Marshal(object{
-		"session_id": now.Session, "session_name": now.Title, "version": s.App.Version, "cwd": s.App.Directory,
+		"session_id": now.Session, "session_name": now.Title, "version": s.App.FirstScreen.Version, "cwd": s.App.Directory,
 		"model":     object{"id": now.Model, "display_name": name},
 		"workspace": object{"current_dir": s.App.Directory, "project_dir": s.App.Directory},
 		"cost":      cost, "context_window": window,

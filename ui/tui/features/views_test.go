@@ -126,12 +126,18 @@ func TestWelcomeView(t *testing.T) {
 		{"nothing found", 80, 8, func(_ *desk, w *Welcome) { w.found = suggestions{} }},
 		{"nothing found, narrow", 30, 8, func(_ *desk, w *Welcome) { w.found = suggestions{} }},
 		{"a dialog is open", 80, 12, func(d *desk, w *Welcome) { d.Open(dialog.Pick("Theme", nil, d.Theme)) }},
-		{"branch, effort and version", 80, 12, func(d *desk, w *Welcome) { d.Branch, d.App.Version = "main", "1.2.0"; d.App.Session.SetEffort("high") }},
-		{"the same in letters", 80, 20, func(d *desk, w *Welcome) { d.Branch, d.App.Version = "main", "1.2.0"; d.App.Session.SetEffort("high") }},
-		{"a notice", 40, 16, func(d *desk, w *Welcome) {
-			d.App.Notice = "Prices are of 2026-11-20: parley models --update fetches new ones"
+		{"branch, effort and version", 80, 12, func(d *desk, w *Welcome) {
+			d.Branch, d.App.FirstScreen.Version = "main", "1.2.0"
+			d.App.Session.SetEffort("high")
 		}},
-		{"no key", 80, 14, func(d *desk, w *Welcome) { d.App.NoKey = true }},
+		{"the same in letters", 80, 20, func(d *desk, w *Welcome) {
+			d.Branch, d.App.FirstScreen.Version = "main", "1.2.0"
+			d.App.Session.SetEffort("high")
+		}},
+		{"a notice", 40, 16, func(d *desk, w *Welcome) {
+			d.App.FirstScreen.Notice = "Prices are of 2026-11-20: parley models --update fetches new ones"
+		}},
+		{"no key", 80, 14, func(d *desk, w *Welcome) { d.App.FirstScreen.NoKey = true }},
 	} {
 		model := "fake/one"
 		if tt.name == "no key" {
@@ -218,7 +224,7 @@ func TestWelcomeKeys(t *testing.T) {
 		}
 	}
 	d := newDesk(t, "demo/parley")
-	d.App.NoKey = true
+	d.App.FirstScreen.NoKey = true
 	w := &Welcome{Deps: d.Deps}
 	w.View(80, 24)
 	w.Key("down")

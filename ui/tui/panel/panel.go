@@ -41,8 +41,8 @@ type RunInfo struct {
 func (d *Deps) RunInfo() RunInfo {
 	a := d.App
 	return RunInfo{
-		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
-		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
+		Version: shortVersion(sanitize.Line(a.FirstScreen.Version)), Directory: sanitize.Line(a.Workspace),
+		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.FirstScreen.Notice),
 	}
 }
 

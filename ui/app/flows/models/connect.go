@@ -168,7 +168,7 @@ func (c connection) storeUnchecked(why error) app.Effect {
 func (c connection) connected(said string) app.Effect {
 	f, a, to, model := c.flow, c.flow.app, c.to, c.model
 	note := strings.ReplaceAll(said, "\n", " · ")
-	a.NoKey = false
+	a.FirstScreen.NoKey = false
 	if now, err := a.Models.Connection(to.Provider); err == nil { // its models may not have been known before
 		to = now
 	}

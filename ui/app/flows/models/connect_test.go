@@ -110,7 +110,7 @@ func TestConnectAlone(t *testing.T) {
 	for from, want := range map[string]string{"fake/m": "fake/m", "demo/parley": "far/first"} {
 		a, _ := connectable(t)
 		a.UseModel(from)
-		a.NoKey = true
+		a.FirstScreen.NoKey = true
 		if e, err := apptest.Take(t, apptest.Run(t, a, "/connect far"), canary); err != nil || len(apptest.See(e).Notes) != 1 || a.Session.Model().Name != want || app.UsesDemo(a) {
 			t.Errorf("from %s: %+v, %v, the model is %s", from, e, err, a.Session.Model().Name)
 		}

@@ -116,7 +116,7 @@ func (f *flow) startWithModel(name string) app.Effect {
 		return app.Failure{Err: err, Lasting: true}
 	}
 	f.app.Session.SetModel(model)
-	f.app.NoKey = false
+	f.app.FirstScreen.NoKey = false
 	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keepUsed()}
 }
 

@@ -128,7 +128,7 @@ func TestKeyOfAServer(t *testing.T) {
 // TestNothingIsOffered: users with a model see no question and do not wait.
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
-	a.NoKey = false
+	a.FirstScreen.NoKey = false
 	if e := a.DiscoverModels(); apptest.See(e).Prepare != nil || apptest.See(e).Async == nil {
 		t.Errorf("%+v", e)
 	} else if done := apptest.See(e).Async(t.Context()); apptest.See(done).Confirm != nil {
