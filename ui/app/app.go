@@ -205,7 +205,7 @@ type ConfigChange struct {
 	Undone                 func() error // takes back what belongs to the change and is not in the file; nil for nothing
 }
 
-// UntilRounds is the default number of rounds of App.Until.
+// UntilRounds is the default number of rounds of Machine.Until.
 const UntilRounds = 10
 
 // Machine gives access to the machine that parley runs on.
@@ -213,7 +213,10 @@ type Machine struct {
 	Sandbox process.Backend                                    // of commands; if its Reason is not "", commands run without one
 	Checkup func(context.Context, TerminalState) []format.Part // checks everything that parley depends on; takes seconds; nil if not available
 
-	Jobs  Jobs          // background commands; nil if not available
+	// Jobs are the background commands, which end with parley; the jobs flow knows the concrete type. Nil if not
+	// available.
+	Jobs interface{ Running() (names []string) }
+
 	Hooks func() []Item // configured hooks; nil if unknown
 
 	// ToolSet returns the set to which a flow adds a tool of its own, by its name; nil if the tool is not wanted.

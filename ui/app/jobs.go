@@ -6,9 +6,6 @@ import (
 	"parley/ui/format"
 )
 
-// Jobs are the background commands, which end with parley; the jobs flow knows the concrete type.
-type Jobs interface{ Running() (names []string) }
-
 // RunningJobs returns the names of the running background commands, as "1. make".
 func (a *App) RunningJobs() []string {
 	if a.Machine.Jobs == nil {

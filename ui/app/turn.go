@@ -36,7 +36,7 @@ type Turn struct {
 func NewTurn(newID func() string) Turn { return Turn{out: changeList{newID: newID}} }
 
 // Begin marks the start of a turn that continues s.
-func (t *Turn) Begin(now time.Time, s StoredConversation) {
+func (t *Turn) Begin(now time.Time, s storedConversation) {
 	t.Since, t.asked = now, now
 	for back := 8; ; back *= 4 {
 		path := s.PathBack(s.Head(), back)

@@ -11,8 +11,8 @@ import (
 	"parley/session"
 )
 
-// StoredConversation gives access to a stored conversation.
-type StoredConversation interface {
+// storedConversation gives access to a stored conversation.
+type storedConversation interface {
 	At(seq int) (session.Node, error)
 	Head() int
 	PathBack(seq, n int) []session.Node
@@ -23,7 +23,7 @@ type StoredConversation interface {
 // Replay calls show with the changes that draw the messages path[from:to] and the events after each of them, the same
 // changes as from Turn when they arrived live. From and to must be boundaries of turns, so that consecutive pages show
 // the same as one replay of the whole. newID may be nil.
-func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
+func Replay(s storedConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
 	r := replay{Turn: NewTurn(newID), stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
@@ -34,7 +34,7 @@ func Replay(s StoredConversation, path []session.Node, from, to int, newID func(
 
 // ReplayBack replays n or more messages, in whole turns, that end before the message next; for next 0, the last ones of
 // the current branch. It returns the Seq of the first of them, where the previous page ends; 0 if there is none.
-func ReplayBack(s StoredConversation, next, n int, newID func() string, show func(Change)) (first int) {
+func ReplayBack(s storedConversation, next, n int, newID func() string, show func(Change)) (first int) {
 	for back := 2 * n; ; back *= 2 { // reads messages before the page as well, to know which model answered there
 		end, more := s.Head(), 0
 		if next > 0 {
@@ -69,7 +69,7 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 
 // ReplayAhead replays n or more messages, in whole turns, from the message first on, and returns the Seq of the message after
 // them. Each message up to next must follow the one before it.
-func ReplayAhead(s StoredConversation, first, next, n int, newID func() string, show func(Change)) (after int) {
+func ReplayAhead(s storedConversation, first, next, n int, newID func() string, show func(Change)) (after int) {
 	for after = first + n; after < next; after++ {
 		if path := s.PathBack(after, 2); beginsTurn(path, len(path)-1) {
 			break
@@ -105,7 +105,7 @@ func continues(path []session.Node, i int) bool { return i > 0 && path[i-1].Role
 // replay feeds stored messages and events to a Turn as if they were live.
 type replay struct {
 	Turn
-	stored StoredConversation
+	stored storedConversation
 	show   func(Change)
 	now    time.Time // clock of the replay; only differences count
 
@@ -175,7 +175,7 @@ func (r *replay) summary(path []session.Node, i int) {
 
 // lastSummarized returns how many messages are replaced by the last summary of the branch that ends with the message
 // seq; 0 if it has no summary.
-func lastSummarized(s StoredConversation, seq int) int {
+func lastSummarized(s storedConversation, seq int) int {
 	for back := 64; ; back *= 2 {
 		path := s.PathBack(seq, back)
 		for _, n := range slices.Backward(path) {

@@ -69,7 +69,7 @@ func closeTools(a *program) {
 // newCheck returns a check that lets a turn end once a command passes; nil in a build without that.
 var newCheck func(s *session.Session, run func(ctx context.Context, command string, progress func(string)) (act.Outcome, error), command string, rounds int) session.Check
 
-// until returns App.Until, whose commands run in the sandbox by the rules of the session; nil in a build without it.
+// until returns Machine.Until, whose commands run in the sandbox by the rules of the session; nil in a build without it.
 func (a *program) until() func(s *session.Session, command string, rounds int) session.Check {
 	if newCheck == nil {
 		return nil
