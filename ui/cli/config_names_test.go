@@ -25,6 +25,7 @@ func TestConfigCheckNames(t *testing.T) {
 		`model = "ollama-local-2/llama"`:                   "",
 		`model = "claude-cli"`:                             "",
 		`fallback = ["auto"]`:                              "",
+		`background_after = 0`:                             "",
 		"model = \"fast\"\n[aliases]\nfast = \"openai/x\"": "",
 		"model = \"own/x\"\n[providers.own]\nbase_url = \"http://localhost:1\"\nmodels = [\"x\"]": "",
 	} {

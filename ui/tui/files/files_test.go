@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 		"gitignore":          {[]string{".gitignore=*.log\n/out/\n", "a.log", "out/x", "sub/out/y", "sub/b.log"}, ".gitignore sub/ sub/out/ sub/out/y"},
 		"gitignore below":    {[]string{"sub/.gitignore=x\n", "x", "sub/x", "sub/y"}, "sub/ x sub/.gitignore sub/y"},
 		"ignore goes before": {[]string{".gitignore=*.pb.go\n", ".ignore=!a.pb.go\nvendor\n", "a.pb.go", "b.pb.go", "vendor/x"}, ".gitignore .ignore a.pb.go"},
-		"unspeakable names":  {[]string{"a\nb", "a\x1b[2J", "\xff", "ok"}, "ok"},
+		"unspeakable names":  {[]string{"a\nb", "a\x1b[2J", "\x1b[2J", "\xff", "ok"}, "ok"},
 		"spaces":             {[]string{"a b/c d.txt"}, "a b/ a b/c d.txt"},
 		"nothing":            {nil, ""},
 	} {

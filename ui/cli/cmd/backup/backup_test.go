@@ -232,7 +232,7 @@ func TestNoBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := here.backup(t)
-	for name, data := range map[string][]byte{"empty": nil, "text": []byte("hello"), "cut": whole[:len(whole)/2], "cut at the end": whole[:len(whole)-4]} {
+	for name, data := range map[string][]byte{"empty": nil, "without a database": archive(t, "parley-backup.json", `{"format":1}`), "text": []byte("hello"), "cut": whole[:len(whole)/2], "cut at the end": whole[:len(whole)-4]} {
 		there := newMachine(t)
 		_, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, snapshot.Open(there.undo), there.dir)
 		if err == nil || !strings.Contains(err.Error(), "backup of parley") {
@@ -259,19 +259,24 @@ func packed(t *testing.T, database string, files map[string]string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	named := []string{"parley-backup.json", `{"format":1}`, "parley.db", string(data)}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		named = append(named, name, files[name])
+	}
+	return archive(t, named...)
+}
+
+// archive returns a zipped archive of files, given as names and contents in turn.
+func archive(t *testing.T, named ...string) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)
 	out := tar.NewWriter(zipped)
-	add := func(name, text string) {
-		err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))})
-		if _, werr := io.WriteString(out, text); errors.Join(err, werr) != nil {
+	for i := 0; i < len(named); i += 2 {
+		err := out.WriteHeader(&tar.Header{Name: named[i], Mode: 0o600, Size: int64(len(named[i+1]))})
+		if _, werr := io.WriteString(out, named[i+1]); errors.Join(err, werr) != nil {
 			t.Fatal(err, werr)
 		}
-	}
-	add("parley-backup.json", `{"format":1}`)
-	add("parley.db", string(data))
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		add(name, files[name])
 	}
 	if err := errors.Join(out.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
