@@ -319,6 +319,22 @@ func TestRulesChange(t *testing.T) {
 	})
 }
 
+// TestOwnDirectory: parley's own directory in the workspace is not part of it.
+func TestOwnDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{"a": "old\n"})
+		h, err := openStore(filepath.Join(d.dir, "data", "undo")).history("one", d.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.History, h.memory.began = h, true
+		d.shell("echo new > a")
+		if r := d.shell("echo x > data/parley.db; echo y > b"); len(r.Changes) != 1 || r.Changes[0].Path != "b" {
+			t.Errorf("%+v", r.Changes)
+		}
+	})
+}
+
 // TestPrivate: what is kept is for its owner only.
 func TestPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
