@@ -75,6 +75,11 @@ func TestFilesLeftOut(t *testing.T) {
 			t.Errorf("%s: told again: %q", test.kind, got.notices)
 		}
 	}
+	for model, want := range map[string]string{"gpt-5": "application/pdf", "grok-4": ""} {
+		if got := strings.Join(openai.ResponsesFamily.Traits(openai.Options{Model: model}).Files, " "); got != want {
+			t.Errorf("%s: accepts %q, want %q", model, got, want)
+		}
+	}
 	r, asked := respond("m", effortSteps(completed()))
 	got := hear(t, r.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{zip}}}}))
 	if want := []string{"m does not support a.zip (application/zip, 4 bytes); not sent"}; !slices.Equal(got.notices, want) || !strings.Contains(asked.last(t), "[file left out: a.zip") {

@@ -35,6 +35,8 @@ func TestClassify(t *testing.T) {
 		"/modle a\nb":            {Kind: MistypedLine, Problem: "Unknown command /modle. Did you mean /model or /mode?"},
 		"/model a\nb":            {},
 		"/compact edit a\nb":     {Kind: CommandLine, Command: 3, Name: "compact", Arg: "edit a\nb"},
+		"/compact edit\na\nb":    {Kind: CommandLine, Command: 3, Name: "compact", Arg: "edit a\nb"},
+		"/compact edited\na":     {},
 		"/plan":                  {Kind: CommandLine, Command: 1, Name: "mode", Arg: "plan"},
 		"/agents":                {Kind: MistypedLine, Hint: elsewhere["agents"]},
 		"/import":                {Kind: MistypedLine, Hint: elsewhere["import"]},

@@ -91,10 +91,16 @@ func Elsewhere(name string) string {
 	return hint
 }
 
-// parseCommand splits "/name argument"; ok is false if text has another form.
+// parseCommand splits "/name argument"; ok is false if text has another form. A line break after the word that lines may
+// follow counts as a space.
 func parseCommand(text string, commands []Command) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
+	if word := multilineArg(commands, name); word != "" {
+		if lines, found := strings.CutPrefix(arg, word+"\n"); found {
+			arg = word + " " + lines
+		}
+	}
 	if !ok || strings.Contains(rest, "\n") && !takesLines(commands, name, arg) {
 		return "", "", false
 	}
@@ -107,12 +113,21 @@ func AllowsMultiline(text string, commands []Command) bool {
 	return ok && takesLines(commands, name, arg)
 }
 
+// multilineArg returns the MultilineArg of a command.
+func multilineArg(commands []Command, name string) string {
+	for _, c := range commands {
+		if c.Named(name) {
+			return c.MultilineArg
+		}
+	}
+	return ""
+}
+
 // takesLines reports whether the command accepts arg even if it has several lines.
 func takesLines(commands []Command, name, arg string) bool {
 	word, _, _ := strings.Cut(arg, " ")
-	return word != "" && slices.ContainsFunc(commands, func(c Command) bool {
-		return (c.MultilineArg == word || c.MultilineArg == "*") && c.Named(name)
-	})
+	allowed := multilineArg(commands, name)
+	return word != "" && (allowed == word || allowed == "*")
 }
 
 // usesKey is the store key for the counts of CommandUses.

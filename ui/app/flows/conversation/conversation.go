@@ -78,9 +78,6 @@ func (f flow) compactItems() []app.Item {
 // returns to the state before it.
 func (f flow) compact(arg string) app.Effect {
 	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
-	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on its own line
-		action, text = first, rest+" "+text
-	}
 	text = strings.TrimSpace(text)
 	switch {
 	case action == "":

@@ -138,6 +138,10 @@ func TestCompactEdit(t *testing.T) {
 	if _, text, _ := a.Session.Branch.LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
 		t.Errorf("the summary is %q", text)
 	}
+	apptest.Run(t, a, "/compact edit\n## Goal\nCount on.")
+	if _, text, _ := a.Session.Branch.LastSummary(); text != "## Goal\nCount on." {
+		t.Errorf("from the next line: the summary is %q", text)
+	}
 	if e := apptest.Run(t, a, "/compact undo"); apptest.See(e).Err != nil || apptest.See(e).SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
