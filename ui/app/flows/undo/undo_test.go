@@ -198,6 +198,9 @@ func TestChanges(t *testing.T) {
 	if got, want := rows(first), []string{"a.txt +1 −1, 1 call", "new.txt new, +1 −0", `Changes of "first" · 2 files · +2 −1`}; !slices.Equal(got, want) {
 		t.Errorf("the first turn: %q, want %q", got, want)
 	}
+	if same := diff("undo a.txt").(app.Prepare)(t.Context())().(*app.Confirm); !strings.Contains(same.Text, "M a.txt") {
+		t.Errorf("by its name, it asks %q", same.Text)
+	}
 	ask := list.Actions[0].Do("0").(app.Prepare)(t.Context())().(*app.Confirm)
 	if !strings.Contains(ask.Text, "M a.txt") || strings.Contains(ask.Text, "new.txt") {
 		t.Errorf("asks %q", ask.Text)
