@@ -20,7 +20,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/tools/process"
 	"parley/ui/format"
 )
 
@@ -137,7 +136,7 @@ func SandboxBadge(a *App) string {
 	switch {
 	case a.Session.Policy().Mode() == act.ModeReadOnly:
 		return ""
-	case a.Machine.Sandbox.Reason != "":
+	case a.Machine.Sandbox.Missing != "":
 		return "no sandbox"
 	case a.Machine.Sandbox.Weak != "":
 		return "sandbox: " + a.Machine.Sandbox.Weak
@@ -210,7 +209,8 @@ const UntilRounds = 10
 
 // Machine gives access to the machine that parley runs on.
 type Machine struct {
-	Sandbox process.Backend                                    // of commands; if its Reason is not "", commands run without one
+	Sandbox Sandbox                                            // of the model's commands
+	Alive   func(pid int) bool                                 // reports whether a process runs; nil if unknown
 	Checkup func(context.Context, TerminalState) []format.Part // checks everything that parley depends on; takes seconds; nil if not available
 
 	// Jobs are the background commands, which end with parley; the jobs flow knows the concrete type. Nil if not
@@ -239,6 +239,12 @@ type Machine struct {
 
 	// FetchFile downloads a file from the web; nil if files come from the disk only.
 	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
+}
+
+// A Sandbox describes the sandbox of commands by its faults. The zero value has none.
+type Sandbox struct {
+	Missing string // why commands run without a sandbox; "" if they run in one
+	Weak    string // the protection that it lacks, such as "no namespaces"; "" if it lacks nothing
 }
 
 // Models lists and opens the available models.

@@ -1,17 +1,11 @@
 package app
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools/process"
 )
 
 // DraftKey returns the store key for the draft of the open conversation. Before its first message, that is the key of
@@ -89,7 +83,7 @@ func (o *Options) Draft(key string) (d session.Draft, ok bool) {
 		return session.Draft{}, false
 	}
 	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
-		if parts, left := interruptedShells(o.Shells(at)); len(parts) > 0 {
+		if parts, left := o.Machine.interrupted(o.Shells(at)); len(parts) > 0 {
 			d.Parts, ok = append(d.Parts, parts...), true
 			if o.Library.Drafts().Save(key, d) == nil {
 				_ = o.SetShells(at, left)
@@ -97,41 +91,6 @@ func (o *Options) Draft(key string) (d session.Draft, ok bool) {
 		}
 	}
 	return d, ok
-}
-
-// Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. After the command, written must
-// be called with its error: it returns the edited text, without trailing newlines, and removes the file.
-func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
-	if _, err := EditorFor(getenv, ""); err != nil {
-		return nil, nil, err
-	}
-	f, err := os.CreateTemp("", "parley-*.md") // mode 0600
-	if err != nil {
-		return nil, nil, err
-	}
-	path := f.Name()
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, errors.Join(err, os.Remove(path))
-	}
-	cmd, err = EditorFor(getenv, path)
-	return cmd, func(err error) (string, error) {
-		defer os.Remove(path)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", cmp.Or(getenv("VISUAL"), getenv("EDITOR")), err)
-		}
-		b, err := os.ReadFile(path)
-		return strings.TrimRight(string(b), "\n"), err
-	}, err
-}
-
-// EditorFor returns a command that runs $VISUAL or $EDITOR on a file.
-func EditorFor(getenv func(string) string, path string) (*exec.Cmd, error) {
-	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
-	if name == "" {
-		return nil, errors.New("set $VISUAL or $EDITOR to use an editor")
-	}
-	return process.EditorCommand(name, path), nil
 }
 
 // FirstLine returns the first line of s, with an ellipsis if more lines follow.

@@ -9,7 +9,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools/process"
 )
 
 // A ShellRecord is a shell command of the user's. It is stored from before the command starts until its output is
@@ -66,10 +65,10 @@ func (o *Options) SetShells(draftKey string, records []ShellRecord) error {
 	return o.Library.Set(recordKey(draftKey), text)
 }
 
-// interruptedShells returns an attachment for each command whose process ended while it ran, and the other records.
-func interruptedShells(records []ShellRecord) (parts []llm.Part, left []ShellRecord) {
+// interrupted returns an attachment for each command whose process ended while it ran, and the other records.
+func (m *Machine) interrupted(records []ShellRecord) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range records {
-		if r.PID == os.Getpid() || process.Alive(r.PID) {
+		if r.PID == os.Getpid() || m.Alive == nil || m.Alive(r.PID) {
 			left = append(left, r)
 			continue
 		}

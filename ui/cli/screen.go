@@ -18,6 +18,7 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
@@ -139,7 +140,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), ToolSet: a.setFor, Sandbox: a.toolSet.Sandbox(), Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
+		}, Jobs: a.toolSet.Jobs(), ToolSet: a.setFor, Sandbox: a.sandboxFaults(), Alive: process.Alive, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
 			Until: a.until(), Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},
@@ -173,6 +174,12 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			}},
 	}
 	return a.addParts(o)
+}
+
+// sandboxFaults returns the faults of the sandbox of commands.
+func (a *program) sandboxFaults() app.Sandbox {
+	backend := a.toolSet.Sandbox()
+	return app.Sandbox{Missing: backend.Reason, Weak: backend.Weak}
 }
 
 // addParts returns o with image models, checkups and new keys, if this build has them.

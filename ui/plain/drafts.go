@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/edit"
 	"parley/ui/format"
 )
 
@@ -167,7 +168,7 @@ type editor struct {
 // edit lets the user edit text and returns the saved result. It blocks the front end meanwhile,
 // and ctrl+c goes to the editor.
 func (e *editor) edit(text string) (string, error) {
-	cmd, written, err := app.Editor(e.app.Getenv, text)
+	cmd, written, err := edit.Text(e.app.Getenv, text)
 	if err != nil {
 		return "", err
 	}

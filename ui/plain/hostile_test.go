@@ -40,7 +40,7 @@ func TestHostileTexts(t *testing.T) {
 	turns = append(turns, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8]}))
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{texts[9]} }, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
-		o.FirstScreen.Notice, o.Machine.Sandbox.Reason, o.Workspace, o.Trust.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
+		o.FirstScreen.Notice, o.Machine.Sandbox.Missing, o.Workspace, o.Trust.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
 		o.Trust.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
 		o.Models.Choices = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}

@@ -135,7 +135,7 @@ func (p *panels) mode(arg string) {
 			policy.SetMode(mode)
 			p.writeLine("Approval mode: %s.", app.ModeHelp(mode))
 		}
-		unguarded := mode == act.ModeYolo || mode == act.ModeAuto && p.app.Machine.Sandbox.Reason != ""
+		unguarded := mode == act.ModeYolo || mode == act.ModeAuto && p.app.Machine.Sandbox.Missing != ""
 		if !unguarded || mode == policy.Mode() {
 			use()
 			return

@@ -114,7 +114,7 @@ func TestDialogues(t *testing.T) {
 		{name: "trust", change: func(o *app.Options, _ *session.Options) {
 			o.Trust.Question, o.Trust.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
-			o.FirstScreen.Notice, o.Machine.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
+			o.FirstScreen.Notice, o.Machine.Sandbox.Missing, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
 		{name: "aside", turns: []llmtest.Turn{
 			priced, llmtest.Say("Because they *have* to:\n\n- lungs"), llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"}),
@@ -232,7 +232,7 @@ func TestPastedCommands(t *testing.T) {
 		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("n") }, false, act.ModeAsk},
 		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("y") }, false, act.ModeYolo},
 		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, act.ModeAuto},
-		{"auto without one", func(d *drive) { d.app.Machine.Sandbox.Reason = "this kernel is old"; d.paste("/mode auto") }, false, act.ModeAsk},
+		{"auto without one", func(d *drive) { d.app.Machine.Sandbox.Missing = "this kernel is old"; d.paste("/mode auto") }, false, act.ModeAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

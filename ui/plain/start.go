@@ -21,8 +21,8 @@ func (p *frontend) start() {
 	if p.app.FirstScreen.Notice != "" {
 		p.writeLine("Note: %s", sentence(oneLine(p.app.FirstScreen.Notice)))
 	}
-	if p.app.Machine.Sandbox.Reason != "" {
-		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Machine.Sandbox.Reason)))
+	if p.app.Machine.Sandbox.Missing != "" {
+		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Machine.Sandbox.Missing)))
 	} else if p.app.Machine.Sandbox.Weak != "" {
 		p.writeLine("The sandbox has %s here: every command asks, in auto mode too", p.app.Machine.Sandbox.Weak)
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/edit"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -87,7 +88,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 
 // editFile opens a file in the user's editor.
 func editFile(m *Model, e app.EditFile) tea.Cmd {
-	cmd, err := app.EditorFor(m.App.Getenv, e.Path)
+	cmd, err := edit.File(m.App.Getenv, e.Path)
 	if err != nil {
 		return m.fail(app.Failure{Err: err})
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/session"
 	"parley/session/store"
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/ui/app"
 )
 
@@ -61,7 +62,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	}
 	lib := session.MemoryStore()
 	defer lib.Close()
-	o := app.Options{Library: lib, Directory: "/work"}
+	o := app.Options{Library: lib, Directory: "/work", Machine: app.Machine{Alive: process.Alive}}
 	key := "folder:/work"
 	for _, command := range []string{"make", "make install"} {
 		o.RecordShell(key, command)

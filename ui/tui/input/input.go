@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/edit"
 	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/band"
@@ -109,7 +110,7 @@ func (in *Input) edited(msg editedMsg) {
 // Editor opens the draft in $VISUAL or $EDITOR.
 func (in *Input) Editor() tea.Cmd {
 	given := in.Composer.Recall.Written()
-	cmd, written, err := app.Editor(in.App.Getenv, given)
+	cmd, written, err := edit.Text(in.App.Getenv, given)
 	if err != nil {
 		return in.ShowToast(format.ErrorText(err))
 	}
