@@ -36,6 +36,7 @@ import (
 	"parley/tools/sandbox"
 	. "parley/ui/acp"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/app/flows"
 	"parley/ui/client"
 )
@@ -906,7 +907,7 @@ func TestEmptyAnswer(t *testing.T) {
 	if r := e.prompt(id, text("hi")); r != sdk.StopReasonEndTurn {
 		t.Errorf("stop reason %q", r)
 	}
-	if got := e.take(); !strings.Contains(got, "message: "+app.EmptyAnswer) {
+	if got := e.take(); !strings.Contains(got, "message: "+blocks.EmptyAnswer) {
 		t.Errorf("%q", got)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/client"
 )
 
@@ -118,7 +119,7 @@ func (c *conversation) reportSandbox() {
 		return
 	}
 	c.app.Session.Annotate(0, e)
-	c.view.event(app.Change{Event: e})
+	c.view.event(blocks.Change{Event: e})
 }
 
 // leave ends a conversation if it is open.

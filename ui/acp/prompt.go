@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 )
 
 // Cancel stops the running prompt and those waiting for it. The conversation can continue, as
@@ -126,7 +127,7 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 		case session.Decision:
 			c.tellMode()
 		case session.Response:
-			if text := app.IncompleteText(e); e.Message.Empty() && text != "" {
+			if text := blocks.IncompleteText(e); e.Message.Empty() && text != "" {
 				c.view.say(text, false)
 			}
 			c.tellUsage()

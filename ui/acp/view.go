@@ -12,13 +12,14 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 )
 
 // A view sends updates to a client for the changes of a conversation that a screen would draw.
 // It remembers the sent updates.
 type view struct {
 	send     func(sdk.SessionUpdate)
-	turn     app.Turn
+	turn     blocks.Turn
 	folder   string // base directory of displayed paths
 	minted   int
 	replays  bool // messages come from the store, and the client has none of them
@@ -27,7 +28,7 @@ type view struct {
 
 	texts map[string]*sanitize.Stream // of growing blocks
 	cut   bool                        // sent text was discarded, and the client was not informed yet
-	last  *app.Change                 // change of the last chunk; nil if another update followed it
+	last  *blocks.Change              // change of the last chunk; nil if another update followed it
 	calls map[string]*sentCall        // by block ID
 	asked sdk.ToolCallId              // the call in the last permission request
 }
@@ -47,7 +48,7 @@ func newView(folder string, send func(sdk.SessionUpdate)) *view {
 
 // live begins a turn. Its messages are new to parley, and the client knows its prompt.
 func (v *view) live() {
-	v.turn, v.replays = app.NewTurn(v.newID), false
+	v.turn, v.replays = blocks.NewTurn(v.newID), false
 	clear(v.texts)
 	clear(v.calls)
 	v.last = nil
@@ -65,7 +66,7 @@ func (c *conversation) replay() {
 	v, s := c.view, c.opened.App.Session
 	v.replays = true
 	path := s.Path()
-	app.Replay(s, path, 0, len(path), v.newID, v.show)
+	blocks.Replay(s, path, 0, len(path), v.newID, v.show)
 	v.title = sanitize.Line(s.Title())
 	c.tellUsage()
 }
@@ -82,25 +83,25 @@ func (c *conversation) announcedCommands(commands string) bool {
 }
 
 // show sends the updates for a change.
-func (v *view) show(c app.Change) {
+func (v *view) show(c blocks.Change) {
 	switch {
-	case c.Op == app.Dropped:
+	case c.Op == blocks.Dropped:
 		v.dropped(c)
-	case c.Kind == app.TextBlock, c.Kind == app.ThinkingBlock:
+	case c.Kind == blocks.TextBlock, c.Kind == blocks.ThinkingBlock:
 		v.text(c)
-	case c.Kind == app.ToolBlock:
+	case c.Kind == blocks.ToolBlock:
 		v.tool(c)
-	case c.Kind == app.UserBlock:
+	case c.Kind == blocks.UserBlock:
 		if p, ok := c.Event.(session.Prompt); ok && v.replays {
 			v.prompted(p.Message)
 		}
-	case c.Kind == app.MediaBlock:
+	case c.Kind == blocks.MediaBlock:
 		v.media(c)
-	case c.Kind == app.SourceBlock:
-		v.link(c, app.SourceText(c))
-	case c.Kind == app.EventBlock:
+	case c.Kind == blocks.SourceBlock:
+		v.link(c, blocks.SourceText(c))
+	case c.Kind == blocks.EventBlock:
 		v.event(c)
-	case c.Kind == app.RetryBlock:
+	case c.Kind == blocks.RetryBlock:
 		v.retry(c)
 	}
 }
@@ -120,7 +121,7 @@ func (v *view) sendText(text string, thinking bool) {
 }
 
 // media sends an image of an answer, or a link to another file.
-func (v *view) media(c app.Change) {
+func (v *view) media(c blocks.Change) {
 	if p := c.Part; len(p.Data) == 0 || !strings.HasPrefix(p.MIME, "image/") {
 		v.link(c, attach.PartLabel(*p))
 		return
@@ -130,7 +131,7 @@ func (v *view) media(c app.Change) {
 }
 
 // link sends a source or file of an answer: its address, or words if it has none.
-func (v *view) link(c app.Change, words string) {
+func (v *view) link(c blocks.Change, words string) {
 	if url := sanitize.Line(c.Part.URL); strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
 		v.send(sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(cmp.Or(sanitize.Line(c.Part.Name), url), url)))
 		return
@@ -139,12 +140,12 @@ func (v *view) link(c app.Change, words string) {
 }
 
 // dropped records that a block was discarded.
-func (v *view) dropped(c app.Change) {
+func (v *view) dropped(c blocks.Change) {
 	switch c.Kind {
-	case app.TextBlock, app.ThinkingBlock:
-		v.cut = v.cut || c.Kind == app.TextBlock && v.texts[c.ID] != nil
+	case blocks.TextBlock, blocks.ThinkingBlock:
+		v.cut = v.cut || c.Kind == blocks.TextBlock && v.texts[c.ID] != nil
 		delete(v.texts, c.ID)
-	case app.ToolBlock:
+	case blocks.ToolBlock:
 		if v.calls[c.ID] != nil {
 			delete(v.calls, c.ID)
 			v.send(sdk.UpdateToolCall(sdk.ToolCallId(c.ID), sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
@@ -154,18 +155,18 @@ func (v *view) dropped(c app.Change) {
 
 // retry reports once that an answer begins again although its text was already sent, because sent text
 // cannot be withdrawn, and when a limit resets that the answer waits for.
-func (v *view) retry(c app.Change) {
+func (v *view) retry(c blocks.Change) {
 	switch r, _ := c.Event.(llm.Retry); {
 	case len(r.Discards) > 0 && v.cut:
 		v.cut = false
 		v.say("\n\n"+app.RetryText(r, 0)+". The answer begins again:", false)
-	case !r.Until.IsZero() && c.Op == app.Opened:
+	case !r.Until.IsZero() && c.Op == blocks.Opened:
 		v.say(app.RetryText(r, r.Wait), true)
 	}
 }
 
 // event sends an event between messages: as answer text if it concerns who is paid, else as thinking.
-func (v *view) event(c app.Change) {
+func (v *view) event(c blocks.Change) {
 	aloud, text := false, ""
 	switch e := c.Event.(type) {
 	case llm.Notice:
@@ -180,9 +181,9 @@ func (v *view) event(c app.Change) {
 
 // text sends text as it arrives. Sent text of a block whose kind changes cannot be withdrawn,
 // so only the rest is sent as the new kind.
-func (v *view) text(c app.Change) {
+func (v *view) text(c blocks.Change) {
 	stream := v.texts[c.ID]
-	if c.Op == app.Renamed {
+	if c.Op == blocks.Renamed {
 		stream = v.texts[c.Was]
 		delete(v.texts, c.Was)
 	}
@@ -192,9 +193,9 @@ func (v *view) text(c app.Change) {
 	v.texts[c.ID] = stream
 	var text string
 	switch c.Op {
-	case app.Opened, app.Grown:
+	case blocks.Opened, blocks.Grown:
 		text = stream.Add(c.Text).String()
-	case app.Closed:
+	case blocks.Closed:
 		text = stream.End().String()
 	}
 	if text == "" {
@@ -204,7 +205,7 @@ func (v *view) text(c app.Change) {
 		text = "\n\n" + text // clients join chunks of one kind
 	}
 	v.last = &c
-	v.sendText(text, c.Kind == app.ThinkingBlock)
+	v.sendText(text, c.Kind == blocks.ThinkingBlock)
 }
 
 // prompted sends a stored prompt.

@@ -13,7 +13,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/diff"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/describe"
 )
 
@@ -21,7 +21,7 @@ import (
 const livePart = 4 << 10
 
 // tool sends an update for a call.
-func (v *view) tool(c app.Change) {
+func (v *view) tool(c blocks.Change) {
 	v.last = nil
 	id, sent := sdk.ToolCallId(c.ID), v.calls[c.ID]
 	if c.Tool == nil { // live output of a known call
@@ -43,7 +43,7 @@ func (v *view) tool(c app.Change) {
 		v.asked = id
 	}
 	started := sent == nil
-	if !started && status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input) {
+	if !started && status == sent.status && (c.Event == nil || t.Status < blocks.CallDone && t.Input == sent.input) {
 		return // more of its arguments, or nothing new for the client
 	}
 	name, kind, places, args := title(t), kindOf(t.Name), v.locations(t.Input), rawInput(t.Input)
@@ -57,28 +57,28 @@ func (v *view) tool(c app.Change) {
 		sent.input = t.Input
 	}
 	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: &name, Kind: &kind, Locations: places, RawInput: args}
-	if t.Status >= app.CallDone {
+	if t.Status >= blocks.CallDone {
 		if update.Content = v.diffs(t.Diff); len(update.Content) == 0 {
 			update.Content = textContent(t.Output)
 		}
 	}
-	if !started || t.Status >= app.CallDone {
+	if !started || t.Status >= blocks.CallDone {
 		v.send(sdk.SessionUpdate{ToolCallUpdate: &update})
 	}
-	if t.Name == act.PlanTool && t.Status == app.CallDone {
+	if t.Name == act.PlanTool && t.Status == blocks.CallDone {
 		if plan := planOf(t.Input); len(plan) > 0 {
 			v.send(sdk.UpdatePlan(plan...))
 		}
 	}
 }
 
-func statusOf(s app.CallStatus) sdk.ToolCallStatus {
+func statusOf(s blocks.CallStatus) sdk.ToolCallStatus {
 	switch s {
-	case app.CallArriving, app.CallAsking:
+	case blocks.CallArriving, blocks.CallAsking:
 		return sdk.ToolCallStatusPending
-	case app.CallRunning:
+	case blocks.CallRunning:
 		return sdk.ToolCallStatusInProgress
-	case app.CallDone:
+	case blocks.CallDone:
 		return sdk.ToolCallStatusCompleted
 	}
 	return sdk.ToolCallStatusFailed // ACP has no status for denied, canceled or lost calls; their text explains it
@@ -90,7 +90,7 @@ func kindOf(tool string) sdk.ToolKind {
 }
 
 // title describes a call in one line.
-func title(t *app.Tool) string {
+func title(t *blocks.Tool) string {
 	const most = 200 // characters
 	var args map[string]any
 	text := t.Name

@@ -5,8 +5,7 @@
 //	             ├── drafts, attachments, exports, typed commands
 //	             ├── MCP servers: state, consent, choices
 //	             ├── comparisons of models, exchanges with them to inspect
-//	             ├── usage, hints, titles, ages
-//	             └── Turn: events of a session folded into changes of blocks, live and replayed
+//	             └── usage, hints, titles, ages
 package app
 
 import (

@@ -9,7 +9,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/tools/sanitize"
 	"parley/ui/format"
 )
 
@@ -352,41 +351,15 @@ type ModelQuestion struct {
 	Done   <-chan struct{} // closed when no answer is needed anymore; nil: never
 }
 
-// TypeContinue is what IncompleteText advises in a chat after an answer that was cut off.
-const TypeContinue = ` · type "continue"`
-
-// IncompleteText says why an answer is empty or incomplete; "" if it is complete, or was
-// interrupted.
-func IncompleteText(a session.Response) string {
-	switch {
-	case a.Message.Interrupted:
-	case a.Finish.Reason == llm.Refused && !slices.Contains([]string{"", "stop", "completed", "end_turn"}, a.Finish.Raw):
-		return answerFiltered + ": " + sanitize.Line(a.Finish.Raw)
-	case a.Finish.Reason == llm.Refused:
-		return answerFiltered
-	case a.Finish.Raw == "model_context_window_exceeded":
-		return windowFull
-	case a.Message.Empty():
-		return EmptyAnswer
-	case a.Finish.Reason == llm.Length:
-		return answerCutOff
-	}
-	return ""
-}
-
 // Sentences shared by front ends. The screen shows them as they are; plain lines add a full stop.
 const (
-	Trusted        = "Folder trusted · /context shows what is sent"
-	NotTrusted     = "Folder not trusted: its settings are ignored · /trust asks again"
-	TrustYes       = "Trust"
-	TrustNo        = "Don't trust"
-	Stopped        = "Stopped"
-	Interrupted    = "Interrupted: parley ended"
-	EmptyAnswer    = "Empty answer from the model"
-	answerCutOff   = "Answer cut off at the output limit" + TypeContinue
-	windowFull     = "Answer cut off: the context window is full · start a new conversation, or choose a model with a larger window"
-	answerFiltered = "Answer blocked by the provider"
-	SavedAgain     = "Saved: everything is on disk again"
+	Trusted     = "Folder trusted · /context shows what is sent"
+	NotTrusted  = "Folder not trusted: its settings are ignored · /trust asks again"
+	TrustYes    = "Trust"
+	TrustNo     = "Don't trust"
+	Stopped     = "Stopped"
+	Interrupted = "Interrupted: parley ended"
+	SavedAgain  = "Saved: everything is on disk again"
 )
 
 // SummaryOffer asks whether to summarize a conversation that is too long, and calls then on yes. If the message alone

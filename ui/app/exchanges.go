@@ -40,7 +40,7 @@ func turnTime(path []session.Node, user int) (from, to time.Time) {
 		switch {
 		case n.Seq == user && user != 0:
 			from, begun = n.At, true
-		case n.Summary && continues(path, i): // a summary within the turn
+		case n.Summary && i > 0 && path[i-1].Role == llm.RoleTool: // a summary within the turn
 		case begun && n.Role == llm.RoleUser && n.At.After(from):
 			return from, n.At
 		}

@@ -18,7 +18,7 @@ import (
 	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
@@ -145,18 +145,18 @@ func TestRecordedTextIsWhole(t *testing.T) {
 			t.Errorf("%s: text is\n%q, want\n%q", name, got, lines)
 		}
 		var shown []string // by block of the screen
-		var turn app.Turn
-		blocks := map[string]int{}
+		var turn blocks.Turn
+		places := map[string]int{}
 		for _, e := range events {
 			for _, c := range turn.Apply(e, time.Unix(0, 0)) {
-				if c.Kind != app.TextBlock || c.Text == "" {
+				if c.Kind != blocks.TextBlock || c.Text == "" {
 					continue
 				}
-				if _, known := blocks[c.ID]; !known {
-					blocks[c.ID] = len(shown)
+				if _, known := places[c.ID]; !known {
+					places[c.ID] = len(shown)
 					shown = append(shown, "")
 				}
-				shown[blocks[c.ID]] += c.Text
+				shown[places[c.ID]] += c.Text
 			}
 		}
 		if !slices.Equal(shown, want) {

@@ -7,14 +7,14 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/describe"
 	"parley/ui/format"
 )
 
 // writeDecision writes whether a call was allowed.
-func (t *transcript) writeDecision(tool *app.Tool) {
-	denied := tool.Status == app.CallDenied
+func (t *transcript) writeDecision(tool *blocks.Tool) {
+	denied := tool.Status == blocks.CallDenied
 	switch {
 	case tool.Name == "":
 	case tool.Name == act.AskTool && !denied: // the question follows
@@ -33,7 +33,7 @@ func (t *transcript) writeDecision(tool *app.Tool) {
 
 // writeResult writes how a call ended and the beginning of its output. It omits the output of a
 // call that ran without a question. stopped reports that the user stopped the turn.
-func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool) {
+func (t *transcript) writeResult(tool *blocks.Tool, r session.Result, stopped bool) {
 	done, outputSize := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case stopped && r.Part.Failed && !tool.Ran:

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/app/candidates"
 	"parley/ui/format"
 )
@@ -92,7 +92,7 @@ func (c *comparison) read(n int, e session.Event) {
 		defer c.writeLine("The answer begins again.")
 	}
 	for _, change := range t.live.Apply(e, c.now()) {
-		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.List[n].Blind) {
+		if change.Kind != blocks.ThinkingBlock && change.Kind != blocks.RetryBlock && !(change.Kind == blocks.EventBlock && c.List[n].Blind) {
 			t.change(change)
 		}
 	}
@@ -104,7 +104,7 @@ func (c *comparison) finishAnswer(n int) {
 	one := c.List[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.writeLine("%s.", candidates.CallText(act.DisplayName(call.Name), app.CallFailed))
+		c.writeLine("%s.", candidates.CallText(act.DisplayName(call.Name), blocks.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
 		c.writeLine("%s", failure(err))

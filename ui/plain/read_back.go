@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/plain/console"
@@ -40,21 +40,21 @@ func (t *transcript) readBack(arg string) {
 
 // readPath writes the messages of path and the events between them.
 func (t *transcript) readPath(path []session.Node) {
-	blocks := &turn{transcript: t}
-	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
+	old := &turn{transcript: t}
+	blocks.Replay(t.app.Session, path, 0, len(path), nil, func(c blocks.Change) {
 		switch c.Kind {
-		case app.ThinkingBlock:
-		case app.SummaryBlock:
+		case blocks.ThinkingBlock:
+		case blocks.SummaryBlock:
 			t.writeLine("Summary of earlier messages:")
 			t.writeText(c.Whole)
-		case app.ToolBlock:
+		case blocks.ToolBlock:
 			t.storedCall(c)
-		case app.EventBlock, app.RetryBlock:
-			if c.Op != app.Dropped && !c.Implied {
+		case blocks.EventBlock, blocks.RetryBlock:
+			if c.Op != blocks.Dropped && !c.Implied {
 				t.event(c.Event)
 			}
 		default:
-			blocks.change(c)
+			old.change(c)
 		}
 	})
 }
@@ -67,17 +67,17 @@ func (t *transcript) writeText(text string) {
 }
 
 // storedCall writes a tool call of an earlier turn, or its result.
-func (t *transcript) storedCall(c app.Change) {
+func (t *transcript) storedCall(c blocks.Change) {
 	switch e := c.Event.(type) {
 	case nil:
-		if c.Op == app.Opened {
+		if c.Op == blocks.Opened {
 			t.writeLine("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
 		}
 	case session.Opinion:
 		t.opinion(e)
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
-		if c.Tool.Status == app.CallLost {
+		if c.Tool.Status == blocks.CallLost {
 			t.writeLine("%s: %s", c.Tool.Name, e.Part.Text)
 			return
 		}
@@ -114,9 +114,9 @@ func (t *transcript) copy(arg string) {
 		}
 		text = n.Text()
 		if arg == "code" {
-			blocks := markdown.Fenced(text)
-			if text, what = "", "code"; len(blocks) > 0 {
-				text = blocks[len(blocks)-1].Text
+			found := markdown.Fenced(text)
+			if text, what = "", "code"; len(found) > 0 {
+				text = found[len(found)-1].Text
 			}
 		}
 		if strings.TrimSpace(text) != "" {

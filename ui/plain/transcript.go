@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -110,11 +111,11 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 }
 
 // part writes a source or file of an answer when it is complete.
-func (t *transcript) part(c app.Change) {
+func (t *transcript) part(c blocks.Change) {
 	switch {
-	case c.Op != app.Opened, c.Event != nil: // already written when it was opened
-	case c.Kind == app.SourceBlock:
-		t.writeLine("Source %s", app.SourceText(c))
+	case c.Op != blocks.Opened, c.Event != nil: // already written when it was opened
+	case c.Kind == blocks.SourceBlock:
+		t.writeLine("Source %s", blocks.SourceText(c))
 	default:
 		t.writeLine("%s.", app.Labels([]llm.Part{*c.Part})[0])
 	}

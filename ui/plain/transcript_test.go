@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 )
 
 // Events between the messages are read back in the same words.
@@ -91,7 +92,7 @@ func TestEmptyAnswer(t *testing.T) {
 	d.enter("hi")
 	from := len(d.said())
 	d.enter("hi")
-	if got := d.said()[from:]; !strings.Contains(got, app.EmptyAnswer+". /retry sends the last message again.\n") {
+	if got := d.said()[from:]; !strings.Contains(got, blocks.EmptyAnswer+". /retry sends the last message again.\n") {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,14 +7,14 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
 // A turn writes the events of the running turn.
 type turn struct {
-	live app.Turn // turns events into changes
+	live blocks.Turn // turns events into changes
 	reminder
 	*transcript
 
@@ -27,7 +27,7 @@ type turn struct {
 
 	text    console.Markdown // of the open text block
 	growing bool             // a text block is open
-	cited   []app.Change     // sources to write when the text block ends
+	cited   []blocks.Change  // sources to write when the text block ends
 	thought time.Time        // start of the open thinking block; zero for none
 	remote  []*remoteCall    // in the running response
 
@@ -37,7 +37,7 @@ type turn struct {
 // A remoteCall is a tool call run by the provider.
 type remoteCall struct {
 	id   string
-	tool *app.Tool
+	tool *blocks.Tool
 }
 
 // A reminder schedules reminders that an activity is still going on.
@@ -68,15 +68,15 @@ func (r *reminder) nextReminder() time.Time {
 func (t *turn) doing() string {
 	switch {
 	case t.live.AwaitsReset(): // the time is known
-	case t.live.Kind == app.Waiting && t.live.Model != "":
+	case t.live.Kind == blocks.Waiting && t.live.Model != "":
 		return "waiting for " + t.live.Model
-	case t.live.Kind == app.MakingImage:
+	case t.live.Kind == blocks.MakingImage:
 		return "drawing with " + t.live.Model
-	case t.live.Kind == app.Reasoning:
+	case t.live.Kind == blocks.Reasoning:
 		return "thinking"
-	case t.live.Kind == app.Calling && t.live.Tool != "":
+	case t.live.Kind == blocks.Calling && t.live.Tool != "":
 		return "writing a call to " + t.live.Tool
-	case t.live.Kind == app.Running:
+	case t.live.Kind == blocks.Running:
 		return "running " + t.live.Tool
 	}
 	return ""
@@ -151,10 +151,10 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
-	why, totals := "", app.TurnTotals{}
+	why, totals := "", blocks.Totals{}
 	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
 	for _, c := range t.live.Apply(d, t.now()) {
-		if c.Kind != app.EventBlock || !reported {
+		if c.Kind != blocks.EventBlock || !reported {
 			t.change(c)
 		}
 		if c.Totals == nil {
@@ -175,60 +175,60 @@ func (t *turn) end(d session.Done) {
 }
 
 // change writes a change.
-func (t *turn) change(c app.Change) {
-	if c.Op == app.Dropped {
+func (t *turn) change(c blocks.Change) {
+	if c.Op == blocks.Dropped {
 		t.dropped(c)
 		return
 	}
 	switch c.Kind {
-	case app.UserBlock:
+	case blocks.UserBlock:
 		t.prompt(c.Event.(session.Prompt), t.heard)
 		t.heard = false
-	case app.ThinkingBlock:
+	case blocks.ThinkingBlock:
 		switch {
-		case c.Op == app.Renamed: // some servers mark thinking only at its end
+		case c.Op == blocks.Renamed: // some servers mark thinking only at its end
 			t.writeLine("That was thinking.")
 		case c.Text != "" && t.thought.IsZero():
 			t.thought = t.now()
 			t.finishText() // text, which may continue after the thinking
 			t.writeLine("Thinking…")
 		}
-	case app.TextBlock:
-		if c.Op == app.Closed {
+	case blocks.TextBlock:
+		if c.Op == blocks.Closed {
 			t.finishText()
 			return
 		}
 		t.endThought()
 		t.growing = true
 		t.out.Text(t.text.Add(c.Text, t.now()))
-	case app.ToolBlock:
+	case blocks.ToolBlock:
 		t.tool(c)
-	case app.SourceBlock, app.MediaBlock:
+	case blocks.SourceBlock, blocks.MediaBlock:
 		t.endThought()
 		if t.growing { // it continues after its citations
 			t.cited = append(t.cited, c)
 			return
 		}
 		t.part(c)
-	case app.EventBlock, app.RetryBlock:
+	case blocks.EventBlock, blocks.RetryBlock:
 		t.event(c.Event)
 	}
 }
 
 // dropped ends a block that was discarded.
-func (t *turn) dropped(c app.Change) {
+func (t *turn) dropped(c blocks.Change) {
 	switch c.Kind {
-	case app.TextBlock:
+	case blocks.TextBlock:
 		t.finishText()
-	case app.ThinkingBlock:
+	case blocks.ThinkingBlock:
 		t.endThought()
-	case app.ToolBlock:
+	case blocks.ToolBlock:
 		t.remote = slices.DeleteFunc(t.remote, func(r *remoteCall) bool { return r.id == c.ID })
 	}
 }
 
 // tool writes a decision about a tool call, or its result, and records remote calls.
-func (t *turn) tool(c app.Change) {
+func (t *turn) tool(c blocks.Change) {
 	switch e := c.Event.(type) {
 	case nil:
 		t.endThought()
@@ -248,7 +248,7 @@ func (t *turn) tool(c app.Change) {
 		t.writeDecision(c.Tool)
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
-		if c.Tool.Name != "" && c.Tool.Status != app.CallDenied {
+		if c.Tool.Name != "" && c.Tool.Status != blocks.CallDenied {
 			t.writeResult(c.Tool, e, t.stopped)
 		}
 	}
@@ -282,7 +282,7 @@ func (t *turn) endThought() {
 }
 
 // footer writes tokens, cost, duration and time of the turn.
-func (t *turn) footer(d session.Done, totals app.TurnTotals) {
+func (t *turn) footer(d session.Done, totals blocks.Totals) {
 	if d.Steps == 0 || !t.answered && d.Usage == (llm.Usage{}) {
 		return
 	}
@@ -291,7 +291,7 @@ func (t *turn) footer(d session.Done, totals app.TurnTotals) {
 		parts = append(parts, tokensOut(d.Usage))
 	}
 	if totals.CacheMissed {
-		parts = append(parts, app.CacheMissed)
+		parts = append(parts, blocks.CacheMissed)
 	}
 	parts = append(parts, money(d.Usage), length(t.now().Sub(t.began)))
 	if at := totals.Clock(t.now()); at != "" {

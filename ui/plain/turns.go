@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -41,7 +42,7 @@ func (t *turns) tick(now time.Time) {
 // retryNow ends the wait before a retry.
 func (t *turns) retryNow() {
 	if t.current == nil || t.current.live.RetryIn(t.now()) == 0 {
-		t.writeLine("%s.", app.NoRetryPending)
+		t.writeLine("%s.", blocks.NoRetryPending)
 		return
 	}
 	t.current.pulse.RetryNow()

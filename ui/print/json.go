@@ -7,6 +7,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -178,7 +179,7 @@ func noticeObject(e session.Event) cmdutil.Object {
 // answerNotice returns a notice why a response is empty or incomplete. It has no text if the
 // response is complete or was interrupted.
 func answerNotice(e session.Response) llm.Notice {
-	return llm.Notice{Text: strings.TrimSuffix(app.IncompleteText(e), app.TypeContinue)}
+	return llm.Notice{Text: strings.TrimSuffix(blocks.IncompleteText(e), blocks.TypeContinue)}
 }
 
 func usageObject(u llm.Usage) cmdutil.Object {
@@ -197,7 +198,7 @@ func usageObject(u llm.Usage) cmdutil.Object {
 
 // sourceObjects returns the sources cited in an answer, ordered by number.
 func sourceObjects(m llm.Message) (list []cmdutil.Object) {
-	for n, p := range app.Sources(m) {
+	for n, p := range blocks.Sources(m) {
 		list = append(list, cmdutil.Object{"number", n + 1, "title", p.Title(), "url", p.URL})
 	}
 	return list

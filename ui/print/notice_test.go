@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/theme"
@@ -54,7 +55,7 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 	want := []string{
 		"notice: 80% of the budget of a day used", "retry: Rate limited · retrying (1/3)", "fallback: a/x: Rate limited · continuing with b/y",
-		"switch: Model: a/x → b/y", "compacted: " + app.EventText(told[4].(session.Compacted)), "notice: " + app.EmptyAnswer,
+		"switch: Model: a/x → b/y", "compacted: " + app.EventText(told[4].(session.Compacted)), "notice: " + blocks.EmptyAnswer,
 		"sandbox: CAUTION: it is new",
 	}
 	type notice struct{ Type, Text string }

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
@@ -285,8 +286,8 @@ func (s *stderrWriter) event(e session.Event) {
 		}
 	case session.Response:
 		s.close()
-		for n, p := range app.Sources(e.Message) {
-			s.line(th.Dim, "%s", app.SourceText(app.Change{Part: &p, Count: n + 1}))
+		for n, p := range blocks.Sources(e.Message) {
+			s.line(th.Dim, "%s", blocks.SourceText(blocks.Change{Part: &p, Count: n + 1}))
 		}
 		switch {
 		case !e.UsageKnown:

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
@@ -105,7 +106,7 @@ func talkingActions() []action {
 	hasEditor := func(m *Model) bool { return m.App.Getenv("VISUAL") != "" || m.App.Getenv("EDITOR") != "" }
 	return []action{
 		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.StopCallOrTurn() })).only(busy).needs(busy, "Nothing is running"),
-		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).needs(waitsToRetry, app.NoRetryPending),
+		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).needs(waitsToRetry, blocks.NoRetryPending),
 		own("wait", []string{"ctrl+x a"}, app.Messages, "Wait for a silent or limited model", then(func(m *Model) tea.Cmd {
 			if !busy(m) {
 				return m.perform(app.Play(m.App.Session.TurnAfterReset))

@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/tui/dialog"
 )
 
@@ -61,7 +62,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 			defer func() { cmd = tea.Batch(cmd, next()) }()
 		}
 	}
-	m.chat.Apply(d, func(b app.Change) bool { return b.Kind == app.EventBlock && shows && shown.ShowsErrors() })
+	m.chat.Apply(d, func(b blocks.Change) bool { return b.Kind == blocks.EventBlock && shows && shown.ShowsErrors() })
 	m.chat.Turn = nil
 	m.overlay.DropPending()
 	if d.Err != nil { // queued prompts return to the composer for changes

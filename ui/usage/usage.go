@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -121,7 +122,7 @@ func (r Report) Chart() format.Chart {
 	c := format.Chart{Heading: r.By, Columns: []format.ChartColumn{
 		{Heading: "requests", Rank: 3}, {Heading: "input", Rank: 1}, {Heading: "cached", Rank: 4}, {Heading: "output", Rank: 2}, {Heading: "cost"}}}
 	figures := func(s session.UsageSum) []string {
-		cached := strings.TrimSuffix(app.CacheShare(s.Usage), " cached")
+		cached := strings.TrimSuffix(blocks.CacheShare(s.Usage), " cached")
 		return []string{strconv.Itoa(s.Requests), format.Tokens(s.Usage.Input), cached, format.Tokens(s.Usage.Output), cost(s)}
 	}
 	for _, s := range r.Rows {

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -286,8 +287,8 @@ func (c *Candidate) result() string {
 }
 
 // CallText describes a tool call in a comparison, where models may only read.
-func CallText(tool string, status app.CallStatus) string {
-	if status == app.CallRunning || status == app.CallDone {
+func CallText(tool string, status blocks.CallStatus) string {
+	if status == blocks.CallRunning || status == blocks.CallDone {
 		return "Called " + tool
 	}
 	return "Wanted to call " + tool + " (not run while comparing)"

@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/transcript"
@@ -92,7 +93,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // A Turn is the running turn.
 type Turn struct {
-	app.Turn
+	blocks.Turn
 	cancel        context.CancelCauseFunc
 	Pulse         *llm.Pulse
 	Stopped       bool      // the user pressed esc
@@ -107,7 +108,7 @@ func (t *Turn) State(now time.Time) string {
 	case t.WaitedFor(now) > 15*time.Second && t.RetryIn(now) == 0:
 		return "no answer yet"
 	}
-	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing", app.MakingImage: "drawing"}[t.Kind]
+	doing := [...]string{blocks.Waiting: "waiting", blocks.Reasoning: "thinking", blocks.Answering: "answering", blocks.Calling: "calling", blocks.Asking: "running", blocks.Running: "running", blocks.Comparing: "comparing", blocks.MakingImage: "drawing"}[t.Kind]
 	return strings.TrimSpace(doing + " " + t.Tool)
 }
 
@@ -122,7 +123,7 @@ func (t *Turn) Elapsed(now time.Time) string {
 
 // Apply shows the changes of an event of the turn, except those for which skip returns true. A
 // nil skip skips none.
-func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
+func (c *Chat) Apply(e session.Event, skip func(blocks.Change) bool) {
 	c.HasContent = true
 	for _, change := range c.Turn.Apply(e, c.Now()) {
 		if skip == nil || !skip(change) {
@@ -154,7 +155,7 @@ func (c *Chat) Replay() {
 	c.switched = shownSwitch{}
 	s := c.App.Session
 	c.HasContent = s.Head() > 0
-	next := app.ReplayBack(s, 0, lastPage, c.Transcript.Blocks.NewID, c.draw)
+	next := blocks.ReplayBack(s, 0, lastPage, c.Transcript.Blocks.NewID, c.draw)
 	c.Transcript.Blocks.SetMessageSeq(0)
 	ahead := 1 // Seq of the first message that is not shown, if the beginning is shown without those after it
 	page := func(replay func(newID func() string) int, add func(m, page *transcript.Model), at *int) bool {
@@ -168,12 +169,12 @@ func (c *Chat) Replay() {
 	transcript.SetOlder(c.Transcript, transcript.Older{
 		Load: func() bool {
 			return next > ahead && page(func(newID func() string) int {
-				return app.ReplayBack(s, next, min(olderPage, next-ahead), newID, c.draw)
+				return blocks.ReplayBack(s, next, min(olderPage, next-ahead), newID, c.draw)
 			}, transcript.Prepend, &next)
 		},
 		Next: func() bool {
 			return next-ahead > 2*olderPage && next <= s.Linear() && page(func(newID func() string) int {
-				return app.ReplayAhead(s, ahead, next, olderPage, newID, c.draw)
+				return blocks.ReplayAhead(s, ahead, next, olderPage, newID, c.draw)
 			}, transcript.Extend, &ahead)
 		},
 		Left: func() int { return max(next-ahead, 0) },

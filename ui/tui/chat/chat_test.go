@@ -18,6 +18,7 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/clip"
 	"parley/ui/tui/common"
 	"parley/ui/tui/transcript"
@@ -108,33 +109,33 @@ func TestDraw(t *testing.T) {
 	remote.Remote = true
 	for _, tt := range []struct {
 		name      string
-		changes   []app.Change
+		changes   []blocks.Change
 		want, not string // parts of the text; not may be ""
 	}{
-		{"a prompt", []app.Change{{ID: "1", Kind: app.UserBlock, Event: prompt(text("hello"))}}, "hello", ""},
-		{"an answer", []app.Change{{ID: "1", Kind: app.TextBlock, Text: "one "}, {ID: "1", Kind: app.TextBlock, Op: app.Grown, Text: "two"}, {ID: "1", Kind: app.TextBlock, Op: app.Closed}}, "one two", ""},
-		{"a renamed answer", []app.Change{{ID: "1", Kind: app.ThinkingBlock, Text: "before"}, {ID: "2", Was: "1", Kind: app.TextBlock, Op: app.Renamed, Text: "after"}}, "after", "∴"},
-		{"thinking", []app.Change{{ID: "1", Kind: app.ThinkingBlock, Text: "hm"}, {ID: "1", Kind: app.ThinkingBlock, Op: app.Closed, Duration: 3 * time.Second}}, "thought for 3 s", ""},
-		{"a dropped block", []app.Change{{ID: "1", Kind: app.SilenceBlock, Duration: 2 * time.Minute}, {ID: "2", Kind: app.TextBlock, Text: "hi"}, {ID: "1", Kind: app.SilenceBlock, Op: app.Dropped}}, "hi", "No content"},
-		{"silence", []app.Change{{ID: "1", Kind: app.SilenceBlock, Duration: 2 * time.Minute}}, "No content for 2 min, the server is still there · <wait> wait · <stop> stop", ""},
-		{"an event", []app.Change{{ID: "1", Event: llm.Notice{Text: "take care"}}}, "take care", ""},
-		{"a repeated event", []app.Change{{ID: "1", Event: llm.Notice{Text: "take care"}, Repeats: true}, {ID: "2", Kind: app.TextBlock, Text: "hi"}}, "hi", "care"},
-		{"a source", []app.Change{{ID: "1", Kind: app.SourceBlock, Count: 2, Part: &llm.Part{Kind: llm.Source, URL: "https://example.com"}}}, "[2] https://example.com", ""},
-		{"media", []app.Change{{ID: "1", Kind: app.MediaBlock, Part: &llm.Part{Kind: llm.Media, MIME: "audio/wav", Name: "a.wav", Data: []byte("x")}}}, "a.wav", ""},
-		{"a summary", []app.Change{{ID: "1", Kind: app.SummaryBlock, Text: "in short", Count: 7}}, "7", ""},
-		{"a retry", []app.Change{{ID: "1", Kind: app.RetryBlock, Event: retry, Duration: 5 * time.Second}}, "<now> now · <stop> stops", ""},
-		{"a retry now", []app.Change{{ID: "1", Kind: app.RetryBlock, Event: retry}}, "<stop> stops", "<now>"},
-		{"a retry of the server", []app.Change{{ID: "1", Kind: app.RetryBlock, Event: remote, Duration: 5 * time.Second}}, "<stop> stops", "<now>"},
-		{"interrupted by the user", []app.Change{{ID: "1", Kind: app.InterruptedBlock}}, app.Stopped, ""},
-		{"interrupted by the end", []app.Change{{ID: "1", Kind: app.InterruptedBlock, Text: session.EndedText}}, app.Interrupted, ""},
-		{"interrupted by an error", []app.Change{{ID: "1", Kind: app.InterruptedBlock, Text: "server is gone"}}, "server is gone", ""},
-		{"a call", []app.Change{{ID: "1", Kind: app.ToolBlock, Tool: &app.Tool{Name: "shell", Input: `{"command":"make"}`, Status: app.CallRunning, Stops: true}}, {ID: "1", Kind: app.ToolBlock, Op: app.Grown, Text: "compiling"}}, "compiling", ""},
-		{"a call that can be stopped", []app.Change{{ID: "1", Kind: app.ToolBlock, Tool: &app.Tool{Name: "shell", Input: `{"command":"make"}`, Status: app.CallRunning, Stops: true}}}, "<stop> stops it", ""},
-		{"a call that cannot", []app.Change{{ID: "1", Kind: app.ToolBlock, Tool: &app.Tool{Name: "shell", Input: `{"command":"make"}`, Status: app.CallRunning}}}, "make", "stops it"},
-		{"totals", []app.Change{{ID: "1", Kind: app.FooterBlock, Totals: &app.TurnTotals{Model: "a/b", Answered: true, Usage: llm.Usage{Input: 9}}}}, "b · 9 in", ""},
-		{"totals of no answer", []app.Change{{ID: "1", Kind: app.FooterBlock, Totals: &app.TurnTotals{Model: "a/b", Incomplete: "cut off"}}}, "cut off", "b"},
-		{"an empty answer", []app.Change{{ID: "1", Kind: app.FooterBlock, Totals: &app.TurnTotals{Answered: true, Empty: true}}}, app.EmptyAnswer + " · <retry> retry", ""},
-		{"an empty answer that was stopped", []app.Change{{ID: "1", Kind: app.FooterBlock, Totals: &app.TurnTotals{Model: "a/b", Answered: true, Empty: true, Incomplete: "cut off", Interrupted: true}}}, "b", app.EmptyAnswer},
+		{"a prompt", []blocks.Change{{ID: "1", Kind: blocks.UserBlock, Event: prompt(text("hello"))}}, "hello", ""},
+		{"an answer", []blocks.Change{{ID: "1", Kind: blocks.TextBlock, Text: "one "}, {ID: "1", Kind: blocks.TextBlock, Op: blocks.Grown, Text: "two"}, {ID: "1", Kind: blocks.TextBlock, Op: blocks.Closed}}, "one two", ""},
+		{"a renamed answer", []blocks.Change{{ID: "1", Kind: blocks.ThinkingBlock, Text: "before"}, {ID: "2", Was: "1", Kind: blocks.TextBlock, Op: blocks.Renamed, Text: "after"}}, "after", "∴"},
+		{"thinking", []blocks.Change{{ID: "1", Kind: blocks.ThinkingBlock, Text: "hm"}, {ID: "1", Kind: blocks.ThinkingBlock, Op: blocks.Closed, Duration: 3 * time.Second}}, "thought for 3 s", ""},
+		{"a dropped block", []blocks.Change{{ID: "1", Kind: blocks.SilenceBlock, Duration: 2 * time.Minute}, {ID: "2", Kind: blocks.TextBlock, Text: "hi"}, {ID: "1", Kind: blocks.SilenceBlock, Op: blocks.Dropped}}, "hi", "No content"},
+		{"silence", []blocks.Change{{ID: "1", Kind: blocks.SilenceBlock, Duration: 2 * time.Minute}}, "No content for 2 min, the server is still there · <wait> wait · <stop> stop", ""},
+		{"an event", []blocks.Change{{ID: "1", Event: llm.Notice{Text: "take care"}}}, "take care", ""},
+		{"a repeated event", []blocks.Change{{ID: "1", Event: llm.Notice{Text: "take care"}, Repeats: true}, {ID: "2", Kind: blocks.TextBlock, Text: "hi"}}, "hi", "care"},
+		{"a source", []blocks.Change{{ID: "1", Kind: blocks.SourceBlock, Count: 2, Part: &llm.Part{Kind: llm.Source, URL: "https://example.com"}}}, "[2] https://example.com", ""},
+		{"media", []blocks.Change{{ID: "1", Kind: blocks.MediaBlock, Part: &llm.Part{Kind: llm.Media, MIME: "audio/wav", Name: "a.wav", Data: []byte("x")}}}, "a.wav", ""},
+		{"a summary", []blocks.Change{{ID: "1", Kind: blocks.SummaryBlock, Text: "in short", Count: 7}}, "7", ""},
+		{"a retry", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: retry, Duration: 5 * time.Second}}, "<now> now · <stop> stops", ""},
+		{"a retry now", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: retry}}, "<stop> stops", "<now>"},
+		{"a retry of the server", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: remote, Duration: 5 * time.Second}}, "<stop> stops", "<now>"},
+		{"interrupted by the user", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock}}, app.Stopped, ""},
+		{"interrupted by the end", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock, Text: session.EndedText}}, app.Interrupted, ""},
+		{"interrupted by an error", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock, Text: "server is gone"}}, "server is gone", ""},
+		{"a call", []blocks.Change{{ID: "1", Kind: blocks.ToolBlock, Tool: &blocks.Tool{Name: "shell", Input: `{"command":"make"}`, Status: blocks.CallRunning, Stops: true}}, {ID: "1", Kind: blocks.ToolBlock, Op: blocks.Grown, Text: "compiling"}}, "compiling", ""},
+		{"a call that can be stopped", []blocks.Change{{ID: "1", Kind: blocks.ToolBlock, Tool: &blocks.Tool{Name: "shell", Input: `{"command":"make"}`, Status: blocks.CallRunning, Stops: true}}}, "<stop> stops it", ""},
+		{"a call that cannot", []blocks.Change{{ID: "1", Kind: blocks.ToolBlock, Tool: &blocks.Tool{Name: "shell", Input: `{"command":"make"}`, Status: blocks.CallRunning}}}, "make", "stops it"},
+		{"totals", []blocks.Change{{ID: "1", Kind: blocks.FooterBlock, Totals: &blocks.Totals{Model: "a/b", Answered: true, Usage: llm.Usage{Input: 9}}}}, "b · 9 in", ""},
+		{"totals of no answer", []blocks.Change{{ID: "1", Kind: blocks.FooterBlock, Totals: &blocks.Totals{Model: "a/b", Incomplete: "cut off"}}}, "cut off", "b"},
+		{"an empty answer", []blocks.Change{{ID: "1", Kind: blocks.FooterBlock, Totals: &blocks.Totals{Answered: true, Empty: true}}}, blocks.EmptyAnswer + " · <retry> retry", ""},
+		{"an empty answer that was stopped", []blocks.Change{{ID: "1", Kind: blocks.FooterBlock, Totals: &blocks.Totals{Model: "a/b", Answered: true, Empty: true, Incomplete: "cut off", Interrupted: true}}}, "b", blocks.EmptyAnswer},
 	} {
 		k := newTalk(t)
 		k.drawAll(tt.changes)
@@ -197,8 +198,8 @@ func TestTurnState(t *testing.T) {
 	}{
 		{Turn{}, 0, "waiting", ""}, {Turn{}, time.Second - 1, "waiting", ""}, {Turn{}, time.Second, "waiting", " 1 s"},
 		{Turn{}, 15 * time.Second, "waiting", " 15 s"}, {Turn{}, 15*time.Second + 1, "no answer yet", " 15 s"}, {Turn{Stopped: true}, time.Minute, "stopping", " 1 min 00 s"},
-		{Turn{Turn: app.Turn{Activity: app.Activity{Kind: app.Running, Tool: "shell"}}}, 0, "running shell", ""},
-		{Turn{Turn: app.Turn{Activity: app.Activity{Kind: app.Reasoning}}}, 0, "thinking", ""}, {Turn{Turn: app.Turn{Activity: app.Activity{Kind: app.MakingImage}}}, 0, "drawing", ""},
+		{Turn{Turn: blocks.Turn{Activity: blocks.Activity{Kind: blocks.Running, Tool: "shell"}}}, 0, "running shell", ""},
+		{Turn{Turn: blocks.Turn{Activity: blocks.Activity{Kind: blocks.Reasoning}}}, 0, "thinking", ""}, {Turn{Turn: blocks.Turn{Activity: blocks.Activity{Kind: blocks.MakingImage}}}, 0, "drawing", ""},
 	} {
 		tt.turn.Begin(k.now, k.App.Session)
 		now := k.now.Add(tt.after)
@@ -300,7 +301,7 @@ func TestWaiting(t *testing.T) {
 	if k.RetryNow(); strings.Contains(k.text(), "<now> now") {
 		t.Errorf("the countdown stays:\n%s", k.text())
 	}
-	k.Apply(session.Prompt{Message: llm.Message{Parts: []llm.Part{text("left out")}}}, func(c app.Change) bool { return c.Kind == app.UserBlock })
+	k.Apply(session.Prompt{Message: llm.Message{Parts: []llm.Part{text("left out")}}}, func(c blocks.Change) bool { return c.Kind == blocks.UserBlock })
 	if strings.Contains(k.text(), "left out") {
 		t.Error("a change is shown that was to be left out")
 	}

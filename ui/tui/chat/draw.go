@@ -13,57 +13,58 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/tui/transcript"
 )
 
-func (c *Chat) drawAll(changes []app.Change) {
+func (c *Chat) drawAll(changes []blocks.Change) {
 	for _, change := range changes {
 		c.draw(change)
 	}
 }
 
 // draw shows a change.
-func (c *Chat) draw(b app.Change) {
+func (c *Chat) draw(b blocks.Change) {
 	t := c.Transcript
 	t.Blocks.SetMessageSeq(b.Seq)
 	switch {
 	case DrawText(t, b):
 		return
-	case b.Op == app.Dropped:
+	case b.Op == blocks.Dropped:
 		t.Remove(b.ID)
 		t.Remove(imageOf(b.ID))
 		return
 	}
 	switch b.Kind {
-	case app.EventBlock:
+	case blocks.EventBlock:
 		if !b.Repeats {
 			c.drawEvent(b)
 		}
-	case app.UserBlock:
+	case blocks.UserBlock:
 		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
 		t.Blocks.AddUser(text, app.Labels(attached)...)
 		c.Defer(c.putImage(attached))
-	case app.ToolBlock:
+	case blocks.ToolBlock:
 		c.drawTool(b)
-	case app.SourceBlock:
-		t.Blocks.SetNote(b.ID, transcript.Info, app.SourceText(b))
-	case app.MediaBlock:
+	case blocks.SourceBlock:
+		t.Blocks.SetNote(b.ID, transcript.Info, blocks.SourceText(b))
+	case blocks.MediaBlock:
 		c.drawMedia(b.ID, *b.Part)
-	case app.SummaryBlock:
+	case blocks.SummaryBlock:
 		t.Blocks.SetSummary(b.ID, b.Text, b.Count)
-	case app.RetryBlock:
+	case blocks.RetryBlock:
 		keys := c.KeyOf("stop") + " stops"
 		if r, ok := b.Event.(llm.Retry); ok && !r.Remote && b.Duration > 0 {
 			keys = c.KeyOf("now") + " now · " + keys
 		}
 		t.Blocks.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
-	case app.SilenceBlock:
+	case blocks.SilenceBlock:
 		t.Blocks.SetNote(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
-	case app.FooterBlock:
+	case blocks.FooterBlock:
 		c.drawFooter(b.Totals)
-	case app.InterruptedBlock:
+	case blocks.InterruptedBlock:
 		switch b.Text {
 		case "":
 			t.Blocks.AddMarker(transcript.Info, app.Stopped)
@@ -77,19 +78,19 @@ func (c *Chat) draw(b app.Change) {
 
 // DrawText shows a change of thinking or of an answer's text, and reports whether
 // b is one.
-func DrawText(t *transcript.Model, b app.Change) bool {
-	if b.Op == app.Renamed {
+func DrawText(t *transcript.Model, b blocks.Change) bool {
+	if b.Op == blocks.Renamed {
 		t.Remove(b.Was)
 	}
-	switch grows := b.Op == app.Opened || b.Op == app.Grown || b.Op == app.Renamed; {
-	case b.Kind == app.ThinkingBlock && grows:
+	switch grows := b.Op == blocks.Opened || b.Op == blocks.Grown || b.Op == blocks.Renamed; {
+	case b.Kind == blocks.ThinkingBlock && grows:
 		t.Blocks.AppendThinking(b.ID, b.Text)
-	case b.Kind == app.ThinkingBlock && b.Op == app.Closed:
+	case b.Kind == blocks.ThinkingBlock && b.Op == blocks.Closed:
 		t.Blocks.FinishThinking(b.ID, b.Duration)
-	case b.Kind == app.TextBlock && grows:
+	case b.Kind == blocks.TextBlock && grows:
 		t.Blocks.AppendAnswer(b.ID, b.Text)
 		transcript.Share(t, b.ID, b.Whole)
-	case b.Kind == app.TextBlock && b.Op == app.Closed:
+	case b.Kind == blocks.TextBlock && b.Op == blocks.Closed:
 		t.Blocks.FinishAnswer(b.ID)
 	default:
 		return false
@@ -98,9 +99,9 @@ func DrawText(t *transcript.Model, b app.Change) bool {
 }
 
 // The statuses of calls must equal those of the transcript.
-var _ [0]struct{} = [transcript.Status(app.CallLost) - transcript.Lost]struct{}{}
+var _ [0]struct{} = [transcript.Status(blocks.CallLost) - transcript.Lost]struct{}{}
 
-func (c *Chat) drawTool(b app.Change) {
+func (c *Chat) drawTool(b blocks.Change) {
 	if b.Tool == nil {
 		c.Transcript.Blocks.AppendToolOutput(b.ID, b.Text)
 		return
@@ -120,7 +121,7 @@ func (c *Chat) drawTool(b app.Change) {
 }
 
 // drawEvent shows an event between messages.
-func (c *Chat) drawEvent(b app.Change) {
+func (c *Chat) drawEvent(b blocks.Change) {
 	if _, shell := b.Event.(session.ShellCommand); shell && b.Note > 0 {
 		if run := c.runOf(b.Note); run != nil {
 			run.show(c)
@@ -183,7 +184,7 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 
 // drawFooter ends the answers to a prompt with their totals, and with reasons why
 // they may differ from the request.
-func (c *Chat) drawFooter(t *app.TurnTotals) {
+func (c *Chat) drawFooter(t *blocks.Totals) {
 	if t.Answered {
 		forms := footer(t, c.Now())
 		c.Transcript.Blocks.AddFooter(forms[0], forms[1:]...)
@@ -191,7 +192,7 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 	switch {
 	case t.Interrupted:
 	case t.Empty:
-		c.Transcript.Blocks.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
+		c.Transcript.Blocks.AddMarker(transcript.Warn, blocks.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
 	case t.Incomplete != "":
 		c.Transcript.Blocks.AddMarker(transcript.Warn, t.Incomplete)
 	}
@@ -206,7 +207,7 @@ const leastTime = 50 * time.Millisecond
 // footer summarizes a turn in a line of at most maxFooter cells: model without its provider, which
 // the status line has, times, tokens and cost. It omits parts that do not fit, the least important first. Shorter forms for
 // narrower lines follow.
-func footer(t *app.TurnTotals, now time.Time) []string {
+func footer(t *blocks.Totals, now time.Time) []string {
 	const (
 		model = iota
 		sent
@@ -223,7 +224,7 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 	text[model], text[sent] = format.ModelID(t.Model), t.Clock(now)
 	if u != (llm.Usage{}) {
 		about := ""
-		if share := app.CacheShare(u); share != "" {
+		if share := blocks.CacheShare(u); share != "" {
 			cached = " (" + share + ")"
 		}
 		if t.Estimated {
@@ -232,7 +233,7 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 		text[in], text[out] = format.Tokens(u.Input)+" in"+cached, about+format.Tokens(u.Output)+" out"
 	}
 	if t.CacheMissed {
-		text[in], text[out] = app.CacheMissed, ""
+		text[in], text[out] = blocks.CacheMissed, ""
 	}
 	text[cost] = format.Cost(u.Cost, u.Priced)
 	if t.TTFT >= leastTime {

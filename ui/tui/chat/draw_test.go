@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 )
 
 // A footer has at most 60 cells; the least important parts are omitted first.
@@ -26,7 +26,7 @@ func TestFooter(t *testing.T) {
 		{"a missed cache", "a/b", usage, 12 * time.Second, "b · 09:30 · cache missed · $0.04 · first token 0.8 s"},
 		{"a long name", "gateway/" + strings.Repeat("long-", 20), usage, 12 * time.Second, ""},
 	} {
-		tally := app.TurnTotals{Model: tt.model, Answered: true, Usage: tt.usage, CacheMissed: tt.name == "a missed cache"}
+		tally := blocks.Totals{Model: tt.model, Answered: true, Usage: tt.usage, CacheMissed: tt.name == "a missed cache"}
 		if tt.took > 0 {
 			tally.TTFT, tally.Sent = 800*time.Millisecond, now
 		}

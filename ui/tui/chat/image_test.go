@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 
 	"parley/providers/llm"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/tui/common"
 	"parley/ui/tui/renderer"
 	"parley/ui/tui/termimage"
@@ -157,9 +157,9 @@ func TestOldKitty(t *testing.T) {
 // Images that a tool returned are shown once, though its call is drawn again.
 func TestImagesOfTools(t *testing.T) {
 	c := in(map[string]string{"TERM": "xterm-ghostty"}, "auto")
-	tool := &app.Tool{Name: "screenshot", Status: app.CallDone, Media: []llm.Part{somePNG(t), somePNG(t)}}
+	tool := &blocks.Tool{Name: "screenshot", Status: blocks.CallDone, Media: []llm.Part{somePNG(t), somePNG(t)}}
 	for range 2 {
-		c.drawTool(app.Change{ID: "call", Tool: tool})
+		c.drawTool(blocks.Change{ID: "call", Tool: tool})
 	}
 	if len(c.images.shown) != 2 {
 		t.Errorf("%d images, want 2", len(c.images.shown))

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -31,7 +32,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	c.Turn = &Turn{Turn: app.NewTurn(c.Transcript.Blocks.NewID), cancel: cancel, Pulse: pulse}
+	c.Turn = &Turn{Turn: blocks.NewTurn(c.Transcript.Blocks.NewID), cancel: cancel, Pulse: pulse}
 	c.Turn.Begin(c.Now(), c.App.Session)
 	pump := newPump(c.Send, frameTime(os.Getenv))
 	c.pump = pump

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/app/candidates"
 	"parley/ui/theme"
 	"parley/ui/tui/chat"
@@ -51,7 +52,7 @@ type Dialog struct {
 type column struct {
 	*candidates.Candidate
 	pane *transcript.Model
-	turn app.Turn
+	turn blocks.Turn
 }
 
 // newDialog returns a dialog for models that have not been asked yet.
@@ -60,7 +61,7 @@ func newDialog(p *candidates.Prompt, th *theme.Theme, motion bool) *Dialog {
 	for _, one := range c.List {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.Blocks.NewID)})
+		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: blocks.NewTurn(pane.Blocks.NewID)})
 	}
 	return c
 }
@@ -87,18 +88,18 @@ func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 }
 
 // draw shows a change. It shows tool calls only as requests.
-func (c *column) draw(b app.Change) {
+func (c *column) draw(b blocks.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
 	case chat.DrawText(c.pane, b):
-		if b.Op != app.Closed && !c.Done {
-			c.State = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
+		if b.Op != blocks.Closed && !c.Done {
+			c.State = map[blocks.Kind]string{blocks.ThinkingBlock: "thinking", blocks.TextBlock: "answering"}[b.Kind]
 		}
-	case b.Op == app.Dropped:
+	case b.Op == blocks.Dropped:
 		c.pane.Remove(b.ID)
-	case b.Kind == app.EventBlock && c.Blind: // the event may name the model
-	case b.Kind == app.EventBlock:
+	case b.Kind == blocks.EventBlock && c.Blind: // the event may name the model
+	case b.Kind == blocks.EventBlock:
 		c.pane.Blocks.AddNote(notice.Text)
-	case b.Kind == app.ToolBlock && b.Tool.Name != "":
+	case b.Kind == blocks.ToolBlock && b.Tool.Name != "":
 		c.pane.Blocks.SetNote(b.ID, transcript.Info, candidates.CallText(b.Tool.Name, b.Tool.Status))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
@@ -223,7 +224,7 @@ func (x *exchange) text() string {
 	case x.done && text == "" && len(x.answer.Calls()) > 0:
 		text = "The model called tools instead of answering. A side question runs none"
 	case x.done:
-		text += "\n\n" + strings.TrimSuffix(app.IncompleteText(session.Response{Message: x.answer, Finish: x.finish}), app.TypeContinue)
+		text += "\n\n" + strings.TrimSuffix(blocks.IncompleteText(session.Response{Message: x.answer, Finish: x.finish}), blocks.TypeContinue)
 	}
 	return sanitize.Text(strings.TrimSpace(text))
 }
@@ -242,7 +243,7 @@ func (s *aside) state(x *exchange) string {
 	default:
 		words = append(words, format.Duration(x.took))
 		if x.usage != (llm.Usage{}) && !x.unnamed {
-			words = append(words, format.Cost(x.usage.Cost, x.usage.Priced), app.CacheShare(x.usage))
+			words = append(words, format.Cost(x.usage.Cost, x.usage.Priced), blocks.CacheShare(x.usage))
 		}
 	}
 	return sanitize.Line(strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))

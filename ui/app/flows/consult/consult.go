@@ -19,6 +19,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 )
 
@@ -103,8 +104,8 @@ func (f *flow) play(model llm.Endpoint, question string) app.Effect {
 					cancel() // nobody sees the rest
 				}
 			}
-			const id = app.OpinionCall
-			show(session.Call{Part: llm.Part{Kind: llm.Call, ID: id, Name: id, Input: app.OpinionInput(question)}})
+			const id = blocks.OpinionCall
+			show(session.Call{Part: llm.Part{Kind: llm.Call, ID: id, Name: id, Input: blocks.OpinionInput(question)}})
 			began := now()
 			o := session.Opinion{Model: model.Name, Question: question, By: format.ModelID(model.Name), Failed: true, Stopped: true}
 			o.Answer = noAnswer(model, session.ErrProgramEnded)

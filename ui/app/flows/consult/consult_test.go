@@ -16,6 +16,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/app/flows/consult"
 	"parley/ui/uitest/apptest"
 )
@@ -237,14 +238,14 @@ func TestAsk(t *testing.T) {
 			}
 		}
 	}
-	var shown []app.Tool
+	var shown []blocks.Tool
 	path := talk.app.Session.Path()
-	app.Replay(talk.app.Session, path, 0, len(path), nil, func(c app.Change) {
-		if c.Kind == app.ToolBlock {
+	blocks.Replay(talk.app.Session, path, 0, len(path), nil, func(c blocks.Change) {
+		if c.Kind == blocks.ToolBlock {
 			shown = append(shown, *c.Tool)
 		}
 	})
-	if len(shown) != 3 || shown[0].Output != o.Answer || shown[0].By != o.By || shown[0].Status != app.CallDone || shown[1].Status != app.CallFailed || shown[2].Status != app.CallCanceled {
+	if len(shown) != 3 || shown[0].Output != o.Answer || shown[0].By != o.By || shown[0].Status != blocks.CallDone || shown[1].Status != blocks.CallFailed || shown[2].Status != blocks.CallCanceled {
 		t.Errorf("read back: %+v", shown)
 	}
 	talk.say("second", act.Approval{})

@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 )
 
 // Register adds the flow to a.
@@ -28,16 +29,16 @@ type flow struct{ app *app.App }
 // choose lists the sources of the answer seq, to open one.
 func (f flow) choose(seq int) app.Effect {
 	n, err := f.app.Session.At(seq)
-	if err != nil || len(app.Sources(n.Message)) == 0 {
+	if err != nil || len(blocks.Sources(n.Message)) == 0 {
 		return app.Toast("No sources here")
 	}
-	return f.ask(app.Sources(n.Message))
+	return f.ask(blocks.Sources(n.Message))
 }
 
 // last returns the sources of the last answer that has any.
 func (f flow) last() []llm.Part {
 	for _, n := range slices.Backward(f.app.Session.Path()) {
-		if list := app.Sources(n.Message); len(list) > 0 {
+		if list := blocks.Sources(n.Message); len(list) > 0 {
 			return list
 		}
 	}
@@ -54,7 +55,7 @@ func (f flow) none() string {
 func items(list []llm.Part) []app.Item {
 	items := make([]app.Item, len(list))
 	for i, p := range list {
-		text := app.SourceText(app.Change{Part: &p, Count: i + 1})
+		text := blocks.SourceText(blocks.Change{Part: &p, Count: i + 1})
 		items[i] = app.Item{Title: text, Value: strconv.Itoa(i + 1), Disabled: !isOpenable(p.URL)}
 	}
 	return items

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/uitest/apptest"
 )
 
@@ -26,12 +26,12 @@ func TestSources(t *testing.T) {
 	if e := apptest.Run(t, a, "/sources"); apptest.See(e).Toast != "No sources yet" {
 		t.Errorf("said %q", apptest.See(e).Toast)
 	}
-	var live app.Turn
+	var live blocks.Turn
 	var shown []string
 	for e := range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "Hi"}) {
 		for _, c := range live.Apply(e, time.Now()) {
-			if c.Kind == app.SourceBlock {
-				shown = append(shown, app.SourceText(c))
+			if c.Kind == blocks.SourceBlock {
+				shown = append(shown, blocks.SourceText(c))
 			}
 		}
 	}

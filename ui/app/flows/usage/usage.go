@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/blocks"
 	"parley/ui/format"
 	"parley/ui/usage"
 )
@@ -65,7 +66,7 @@ func sumText(name string, u llm.Usage) string {
 	if u.Input+u.Output == 0 && u.Cost == 0 {
 		return ""
 	}
-	words := []string{format.Tokens(u.Input) + " in", app.CacheShare(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
+	words := []string{format.Tokens(u.Input) + " in", blocks.CacheShare(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
 	return name + ": " + strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 

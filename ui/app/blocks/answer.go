@@ -1,4 +1,4 @@
-package app
+package blocks
 
 import (
 	"cmp"
@@ -243,7 +243,7 @@ func (r *response) take(b *block, names []string, out *changeList) (size int) {
 	})
 	text := left.String()
 	if b.shown {
-		out.put(Change{Op: Dropped, ID: b.id, Kind: blockKinds[b.kind]})
+		out.put(Change{Op: Dropped, ID: b.id, Kind: blockKind(b.kind)})
 	}
 	if len(b.parts) > 0 {
 		b.id, b.shown, b.size = out.id(), false, len(text)
@@ -263,9 +263,21 @@ func (r *response) take(b *block, names []string, out *changeList) (size int) {
 	return size
 }
 
-// blockKinds maps kinds of answer parts to kinds of blocks. Results of provider-run tools have no block.
-var blockKinds = map[llm.Kind]BlockKind{
-	llm.Text: TextBlock, llm.Thinking: ThinkingBlock, llm.Call: ToolBlock, llm.Source: SourceBlock, llm.Media: MediaBlock,
+// blockKind returns the kind of the block that shows a part of an answer. Results of provider-run tools have no block.
+func blockKind(kind llm.Kind) Kind {
+	switch kind {
+	case llm.Text:
+		return TextBlock
+	case llm.Thinking:
+		return ThinkingBlock
+	case llm.Call:
+		return ToolBlock
+	case llm.Source:
+		return SourceBlock
+	case llm.Media:
+		return MediaBlock
+	}
+	return EventBlock
 }
 
 // showPreview shows an unfinished image.

@@ -1,4 +1,4 @@
-package app
+package blocks
 
 import (
 	"testing"
@@ -7,33 +7,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 )
-
-// A summary within a turn does not end it, just as tool results do not; a summary between turns does.
-func TestTurnTime(t *testing.T) {
-	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
-	node := func(seq int, role llm.Role, summary bool) session.Node {
-		return session.Node{Seq: seq, At: at(seq), Summary: summary, Message: llm.Message{Role: role}}
-	}
-	within := []session.Node{
-		node(1, llm.RoleUser, false), node(2, llm.RoleAssistant, false), node(3, llm.RoleTool, false), node(4, llm.RoleUser, true), node(5, llm.RoleAssistant, false),
-	}
-	behind := []session.Node{node(1, llm.RoleUser, false), node(2, llm.RoleAssistant, false), node(3, llm.RoleUser, true)}
-	for _, test := range []struct {
-		name     string
-		path     []session.Node
-		user     int
-		from, to time.Time
-	}{
-		{"a summary within the turn", within, 1, at(1), time.Time{}},
-		{"and a turn behind", append(within, node(6, llm.RoleUser, false)), 1, at(1), at(6)},
-		{"a summary behind the turn", behind, 1, at(1), at(3)},
-		{"no such message", behind, 9, time.Time{}, time.Time{}},
-	} {
-		if from, to := turnTime(test.path, test.user); from != test.from || to != test.to {
-			t.Errorf("%s: %v to %v, want %v to %v", test.name, from, to, test.from, test.to)
-		}
-	}
-}
 
 // The footer of a turn has the time of its prompt, and the date when it changes: from the prompt before, or for the
 // first prompt from today.
@@ -53,7 +26,7 @@ func TestTotalsClock(t *testing.T) {
 		{"same day in the zone of now", day, day.Add(-9 * time.Hour), "09:30"},
 		{"same day, long ago", day.AddDate(-1, 0, 0), day.AddDate(-1, 0, 0), "09:30"},
 	} {
-		if got := (&TurnTotals{Sent: test.sent, Before: test.before}).Clock(now); got != test.want {
+		if got := (&Totals{Sent: test.sent, Before: test.before}).Clock(now); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package blocks
 
 import (
 	"fmt"
@@ -58,9 +58,9 @@ func TestStall(t *testing.T) {
 		now := at(tt.tick)
 		s.tick(now, &out)
 		var got []string
-		ids := map[BlockKind]string{}
+		ids := map[Kind]string{}
 		for _, c := range out.changes {
-			got = append(got, fmt.Sprint(map[Op]string{Opened: "opened", Replaced: "replaced", Dropped: "dropped"}[c.Op], map[BlockKind]string{RetryBlock: " retry ", SilenceBlock: " silence "}[c.Kind], c.Duration))
+			got = append(got, fmt.Sprint(map[Op]string{Opened: "opened", Replaced: "replaced", Dropped: "dropped"}[c.Op], map[Kind]string{RetryBlock: " retry ", SilenceBlock: " silence "}[c.Kind], c.Duration))
 			if c.Op == Opened {
 				ids[c.Kind] = c.ID
 			}

@@ -1,4 +1,5 @@
-package app
+// Package blocks folds the events of a session into changes of the blocks that front ends show, live and replayed.
+package blocks
 
 import (
 	"strings"
@@ -25,7 +26,7 @@ type Turn struct {
 	pace
 
 	response response
-	totals   TurnTotals // totals of the answers since the last prompt
+	totals   Totals     // totals of the answers since the last prompt
 	sent     time.Time  // when the last prompt was sent
 	before   time.Time  // when the prompt before it was sent
 	out      changeList // changes of the last event
@@ -126,9 +127,6 @@ func (t *Turn) step(s session.Step, now time.Time) {
 	t.noteContent(now, &t.out)
 }
 
-// activities maps the kind of the growing block to the activity.
-var activities = map[llm.Kind]ActivityKind{llm.Thinking: Reasoning, llm.Text: Answering, llm.Call: Calling}
-
 func (t *Turn) delta(d llm.Delta, now time.Time) {
 	if t.response.parts == nil { // no Step announced the request
 		t.step(session.Step{Model: t.Model, Seq: t.out.seq}, now)
@@ -136,8 +134,13 @@ func (t *Turn) delta(d llm.Delta, now time.Time) {
 	t.received(now, &t.out)
 	t.pace.add(len(d.Text)+len(d.Input), now)
 	kind, tool := t.response.add(d, now, &t.out)
-	if what, ok := activities[kind]; ok {
-		t.Activity.set(what, tool, now)
+	switch kind { // of the growing block
+	case llm.Thinking:
+		t.Activity.set(Reasoning, tool, now)
+	case llm.Text:
+		t.Activity.set(Answering, tool, now)
+	case llm.Call:
+		t.Activity.set(Calling, tool, now)
 	}
 }
 
@@ -196,7 +199,7 @@ func (t *Turn) waitFor(what ActivityKind, tool string, now time.Time) {
 // addFooter adds the footer for the answers to one prompt.
 func (t *Turn) addFooter(interrupted bool) {
 	totals := t.totals
-	t.totals = TurnTotals{}
+	t.totals = Totals{}
 	totals.Sent, totals.Before = t.sent, t.before
 	if totals.Interrupted = interrupted; totals.Answered || totals.Incomplete != "" {
 		t.out.put(Change{Kind: FooterBlock, Totals: &totals})

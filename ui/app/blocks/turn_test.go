@@ -1,4 +1,4 @@
-package app
+package blocks
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func init() { permission.Register() }
 type board struct {
 	t      *testing.T
 	blocks []*drawn
-	known  map[string]BlockKind // all blocks so far
+	known  map[string]Kind // all blocks so far
 }
 
 type drawn struct {
@@ -54,7 +54,7 @@ func (b *board) draw(c Change) {
 		b.t.Errorf("a change without an id: %+v", c)
 	}
 	if b.known == nil {
-		b.known = map[string]BlockKind{}
+		b.known = map[string]Kind{}
 	}
 	d := b.find(c.ID)
 	if opens := c.Op == Opened || c.Op == Renamed; opens {
@@ -621,7 +621,7 @@ func TestPace(t *testing.T) {
 		{"no count of the provider's", 500, 0, time.Second, 6 * time.Second, ""},
 		{"a call alone", 0, 40, time.Second, 3 * time.Second, ""},
 	} {
-		var sum TurnTotals
+		var sum Totals
 		sum.add(session.Response{Message: text(tt.streamed), Usage: llm.Usage{Input: 10, Output: tt.output}, Finish: llm.Finish{Reason: llm.Stop}, TTFT: tt.first, Duration: tt.took})
 		got := ""
 		if pace := sum.Pace(); pace > 0 {

@@ -1,7 +1,8 @@
-package app
+package blocks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,7 @@ type Change struct {
 	Op   Op
 	ID   string // id of the block; never reused
 	Was  string // of Renamed: the previous id of the block
-	Kind BlockKind
+	Kind Kind
 	Seq  int // message of the block; 0 for none
 
 	Text     string        // of Grown: the text to append; otherwise the whole text
@@ -24,7 +25,7 @@ type Change struct {
 	Duration time.Duration // of ThinkingBlock, when Closed: how long it took; of RetryBlock: time until the request is sent; of SilenceBlock: time since the last content
 	Part     *llm.Part     // of SourceBlock and MediaBlock
 	Tool     *Tool         // of ToolBlock: the call as known so far
-	Totals   *TurnTotals   // of FooterBlock
+	Totals   *Totals       // of FooterBlock
 	Event    session.Event // event that the block shows or that changed it; nil for none
 	Note     int           // number of the stored annotation that holds Event; 0 if Event is live
 	Count    int           // of SummaryBlock: messages that it replaces in requests; of SourceBlock: its number under the answer
@@ -46,23 +47,23 @@ const (
 	Dropped            // the block is removed
 )
 
-// BlockKind is the kind of content of a block.
-type BlockKind int
+// Kind is the kind of content of a block.
+type Kind int
 
 // The kinds of blocks.
 const (
-	EventBlock       BlockKind = iota // an event between messages: a notice, fallback, model switch, error or user's command
-	UserBlock                         // a prompt; Event is the session.Prompt
-	ThinkingBlock                     // thinking of the model
-	TextBlock                         // text of an answer
-	ToolBlock                         // a tool call
-	SourceBlock                       // a source cited by an answer
-	MediaBlock                        // media in an answer
-	SummaryBlock                      // a summary that replaces the messages before it
-	RetryBlock                        // a countdown to a retry or a fallback; dropped when an answer arrives
-	SilenceBlock                      // no content for a long time; dropped when some arrives
-	FooterBlock                       // totals of the answers to a prompt
-	InterruptedBlock                  // the answer above was interrupted, by the error Text or, if "", by the user
+	EventBlock       Kind = iota // an event between messages: a notice, fallback, model switch, error or user's command
+	UserBlock                    // a prompt; Event is the session.Prompt
+	ThinkingBlock                // thinking of the model
+	TextBlock                    // text of an answer
+	ToolBlock                    // a tool call
+	SourceBlock                  // a source cited by an answer
+	MediaBlock                   // media in an answer
+	SummaryBlock                 // a summary that replaces the messages before it
+	RetryBlock                   // a countdown to a retry or a fallback; dropped when an answer arrives
+	SilenceBlock                 // no content for a long time; dropped when some arrives
+	FooterBlock                  // totals of the answers to a prompt
+	InterruptedBlock             // the answer above was interrupted, by the error Text or, if "", by the user
 )
 
 // A changeList collects the changes of one event. The zero value is ready.
@@ -108,7 +109,7 @@ func (l *changeList) show(id *string, c Change) {
 }
 
 // drop removes the block id if it is shown, and sets id to "".
-func (l *changeList) drop(id *string, kind BlockKind) {
+func (l *changeList) drop(id *string, kind Kind) {
 	if *id != "" {
 		l.put(Change{Op: Dropped, ID: *id, Kind: kind})
 		*id = ""
@@ -166,8 +167,8 @@ const (
 	CallLost // parley ended while the call ran; its effects are unknown
 )
 
-// TurnTotals sums up the answers to one prompt.
-type TurnTotals struct {
+// Totals sums up the answers to one prompt.
+type Totals struct {
 	Sent        time.Time // when the prompt was sent; zero if unknown
 	Before      time.Time // when the prompt before it was sent; zero if there is none
 	Model       string    // model of the last answer
@@ -188,7 +189,7 @@ type TurnTotals struct {
 }
 
 // add adds an answer to the totals.
-func (t *TurnTotals) add(a session.Response) {
+func (t *Totals) add(a session.Response) {
 	if a.Seq > 0 && !a.At.IsZero() { // imported conversations may have no times
 		if t.began.IsZero() {
 			t.began = a.At
@@ -215,14 +216,14 @@ func (t *TurnTotals) add(a session.Response) {
 }
 
 // Duration returns how long the answers took, including tool calls.
-func (t *TurnTotals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
+func (t *Totals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
 
 // CacheMissed is shown in the totals of a turn if CacheMissed is set.
 const CacheMissed = "cache missed"
 
 // Clock returns when the prompt was sent, in the zone of now, with the date if it differs from that of the prompt
 // before it, or from that of now; "" if unknown.
-func (t *TurnTotals) Clock(now time.Time) string {
+func (t *Totals) Clock(now time.Time) string {
 	if t.Sent.IsZero() {
 		return ""
 	}
@@ -233,7 +234,7 @@ func (t *TurnTotals) Clock(now time.Time) string {
 }
 
 // Pace returns tokens per second; 0 if unknown.
-func (t *TurnTotals) Pace() float64 {
+func (t *Totals) Pace() float64 {
 	if t.stream == 0 {
 		return 0
 	}
@@ -307,3 +308,33 @@ func CacheShare(u llm.Usage) string {
 	}
 	return format.Percent(float64(u.CacheRead)/float64(u.Input)) + " cached"
 }
+
+// TypeContinue is what IncompleteText advises in a chat after an answer that was cut off.
+const TypeContinue = ` · type "continue"`
+
+// IncompleteText says why an answer is empty or incomplete; "" if it is complete, or was
+// interrupted.
+func IncompleteText(a session.Response) string {
+	switch {
+	case a.Message.Interrupted:
+	case a.Finish.Reason == llm.Refused && !slices.Contains([]string{"", "stop", "completed", "end_turn"}, a.Finish.Raw):
+		return answerFiltered + ": " + sanitize.Line(a.Finish.Raw)
+	case a.Finish.Reason == llm.Refused:
+		return answerFiltered
+	case a.Finish.Raw == "model_context_window_exceeded":
+		return windowFull
+	case a.Message.Empty():
+		return EmptyAnswer
+	case a.Finish.Reason == llm.Length:
+		return answerCutOff
+	}
+	return ""
+}
+
+// Reasons why an answer is empty or incomplete.
+const (
+	EmptyAnswer    = "Empty answer from the model"
+	answerCutOff   = "Answer cut off at the output limit" + TypeContinue
+	windowFull     = "Answer cut off: the context window is full · start a new conversation, or choose a model with a larger window"
+	answerFiltered = "Answer blocked by the provider"
+)
