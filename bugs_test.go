@@ -99,9 +99,26 @@ func tryBug(t *testing.T, room string, b bug) (survived bool, err error) {
 	if out, err := exec.Command("go", "build", "-overlay", overlay, "./"+room).CombinedOutput(); err != nil {
 		return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
-	cmd := exec.Command("go", "test", "-vet=off", "-failfast", "-timeout=300s", "-overlay", overlay, "./"+room)
-	cmd.Env = append(os.Environ(), "PARLEY_BUGS=")
-	return cmd.Run() == nil, nil
+	for _, own := range ownTests(room) {
+		cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout=300s", "-overlay", overlay}, own...)...)
+		cmd.Env = append(os.Environ(), "PARLEY_BUGS=")
+		if cmd.Run() != nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// ownTests returns the arguments for go test that run a room's own tests: those of the package and, for a command of
+// the command line, the script that is named after it.
+func ownTests(room string) [][]string {
+	tests := [][]string{{"./" + room}}
+	if dir, name := path.Split(room); dir == "ui/cli/cmd/" {
+		if _, err := os.Stat("testdata/script/" + name + ".txtar"); err == nil {
+			tests = append(tests, []string{".", "-run=TestScript/^" + name + "$"})
+		}
+	}
+	return tests
 }
 
 // bugPlaces returns the possible places of bugs, by room and kind of bug.
