@@ -397,12 +397,8 @@ func measure(t *testing.T) map[string]size {
 		}
 	}
 	imports := ownPackages(t)
-	spine := maps.Clone(imports)
-	maps.DeleteFunc(spine, func(dir string, _ []string) bool { return isWing(wings, dir) })
-	for _, dir := range reached(spine, "") {
-		if !isWing(wings, dir) {
-			add("spine", "", tokens[dir], spineTokens)
-		}
+	for dir := range spineOf(imports, wings) {
+		add("spine", "", tokens[dir], spineTokens)
 	}
 	for name, n := range tokens {
 		if name != "." {
@@ -430,6 +426,19 @@ func measure(t *testing.T) map[string]size {
 		add("operations", name, whole.operations+types[name].taken, operations)
 	}
 	return sizes
+}
+
+// spineOf returns the packages that the program imports without its wings.
+func spineOf(imports map[string][]string, wings map[string]registration) map[string]bool {
+	imports = maps.Clone(imports)
+	maps.DeleteFunc(imports, func(dir string, _ []string) bool { return isWing(wings, dir) })
+	spine := map[string]bool{}
+	for _, dir := range reached(imports, "") {
+		if !isWing(wings, dir) {
+			spine[dir] = true
+		}
+	}
+	return spine
 }
 
 // reached returns the direct and indirect imports of a package.
@@ -597,6 +606,47 @@ func isWing(wings map[string]registration, dir string) bool {
 		}
 	}
 	return false
+}
+
+// TestMap checks that each room of the program stands in the right table of docs/architecture.md: packages of the spine in
+// the first, and in the second those that only wings import.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, spineTable, _ := strings.Cut(string(text), "### The spine\n")
+	spineTable, wingsTable, _ := strings.Cut(spineTable, "### The wings\n")
+	wingsTable, _, _ = strings.Cut(wingsTable, "###")
+	name := regexp.MustCompile("`([a-z_/]+)(/…)?`")
+	named := func(table string) map[string]bool {
+		rooms := map[string]bool{}
+		for line := range strings.Lines(table) {
+			if cell, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
+				for _, m := range name.FindAllStringSubmatch(cell, -1) {
+					rooms[m[1]+m[2]] = true
+				}
+			}
+		}
+		return rooms
+	}
+	spine := spineOf(ownPackages(t), readWings(t))
+	inSpine, inWings := named(spineTable), named(wingsTable)
+	for dir := range ownPackages(t) {
+		mine, other, table := inSpine, inWings, "spine"
+		if !spine[dir] {
+			mine, other, table = inWings, inSpine, "wings"
+		}
+		if other[dir] || dir != "" && !testKits.MatchString(dir) && !mine[dir] && !mine[path.Dir(dir)+"/…"] {
+			t.Errorf("docs/architecture.md: %s belongs to the table of the %s", dir, table)
+		}
+	}
+	for dir := range inSpine {
+		if _, ok := ownPackages(t)[dir]; !ok && !strings.HasSuffix(dir, "/…") {
+			t.Errorf("docs/architecture.md names %s, which does not exist", dir)
+		}
+	}
 }
 
 // TestWings builds the program without each wing: without its directory, its import and the line that registers it. The
