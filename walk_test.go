@@ -50,7 +50,7 @@ func TestWalkFindsCalls(t *testing.T) {
 	}{
 		{"session.Session.Turn", "session.turn.run", true},
 		{"session.Session.Turn", "providers/openai.Chat.Stream", true}, // through an interface
-		{"session.turn.run", "ui/app.Classify", false},
+		{"session.turn.run", "ui/app/classify.Entered", false},
 		{"providers/openai.Chat.Stream", "session.turn.run", false},
 	} {
 		if got := calls.lead(row.from, row.to); got != row.want {

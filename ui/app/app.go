@@ -19,6 +19,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/ui/app/mention"
 	"parley/ui/format"
 )
 
@@ -145,7 +146,7 @@ func SandboxBadge(a *App) string {
 
 // Absolute returns the absolute path of name; ~ is the home directory.
 func (o *Options) Absolute(name string) string {
-	if name = ExpandHome(name); !filepath.IsAbs(name) {
+	if name = mention.ExpandHome(name); !filepath.IsAbs(name) {
 		name = filepath.Join(o.Directory, name)
 	}
 	return filepath.Clean(name)
@@ -288,8 +289,7 @@ type MCP struct {
 
 // Servers are the MCP servers as prompts and folders need them; the servers flow knows the concrete type.
 type Servers interface {
-	Resources() []act.Resource
-	ReadResource(ctx context.Context, server, uri string) ([]llm.Part, error)
+	mention.Servers
 	SetRoots(dirs ...string)
 }
 

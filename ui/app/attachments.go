@@ -4,70 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools/act"
+	"parley/ui/app/mention"
 )
-
-// ExpandHome replaces a leading ~ in path. Relative paths stay as they are, so that the model knows the file by the
-// same name.
-func ExpandHome(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
-		}
-	}
-	return path
-}
-
-// isAddress reports whether text is a web address, without punctuation at its end.
-func isAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsAny(text[len(text)-1:], ".,;:!?)]}>\"'")
-}
-
-// fetched downloads a file from the web.
-func (o *Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
-	if o.Machine.FetchFile == nil {
-		return attach.Attachment{}, fs.ErrNotExist
-	}
-	name, data, err := o.Machine.FetchFile(ctx, address)
-	if err != nil {
-		return attach.Attachment{}, err
-	}
-	return attach.FromBytes(name, data, attach.DefaultLimits())
-}
-
-// Addresses returns the addresses that Expand would fetch for text, in order, and text with the @ before each removed,
-// which fetches nothing.
-func (o *Options) Addresses(text string) (addresses []string, without string) {
-	at := 0
-	var b strings.Builder
-	for _, m := range attach.Mentions(text, o.isMention) {
-		if isAddress(m.Path) {
-			addresses = append(addresses, m.Path)
-			b.WriteString(text[at:m.Start] + " ")
-			at = m.Start + len("@")
-		}
-	}
-	return addresses, b.String() + text[at:]
-}
-
-// isMention reports whether the text after an @ names a file, a resource or an address to attach.
-func (o *Options) isMention(text string) bool {
-	_, resource := o.resource(text)
-	return resource || IsFile(text) || o.Machine.FetchFile != nil && isAddress(text)
-}
 
 // attachFiles reads files by their paths. It returns the readable ones even with an error.
 func attachFiles(paths []string) (items []attach.Attachment, err error) {
@@ -87,125 +31,19 @@ func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return strings.HasPrefix(p.MIME, "image/") && !model.Accepts(p.MIME)
 }
 
-// IsFile reports whether path names a file that a mention may attach. Hidden files outside the workspace, such as keys,
-// must be attached by name, even if a link leads to them.
-func IsFile(path string) bool {
-	path = ExpandHome(path)
-	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") || linksToHidden(path) {
-		return false
+// Mentions returns a finder of what prompts mention.
+func (o *Options) Mentions() mention.Finder {
+	find := mention.Finder{Fetch: o.Machine.FetchFile}
+	if servers := o.MCP.Servers(); servers != nil {
+		find.Servers = servers
 	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// linksToHidden reports whether path is, or passes through, a link to a hidden file outside the workspace. Such a link
-// may have come with the directory.
-func linksToHidden(path string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil || real == filepath.Clean(path) {
-		return false
-	}
-	workspace, err := os.Getwd()
-	if err == nil {
-		workspace, err = filepath.EvalSymlinks(workspace)
-	}
-	if err != nil {
-		return false
-	}
-	if !filepath.IsAbs(real) {
-		real = filepath.Join(workspace, real)
-	}
-	inside, err := filepath.Rel(workspace, real)
-	return (err != nil || !filepath.IsLocal(inside)) && strings.Contains(filepath.ToSlash(real), "/.")
-}
-
-// Exists reports whether path exists, even if it cannot be attached.
-func Exists(path string) bool {
-	_, err := os.Stat(ExpandHome(path))
-	return err == nil
-}
-
-// Mentions reports whether text mentions anything that Expand would attach.
-func (o *Options) Mentions(text string) bool {
-	return len(attach.Mentions(text, o.isMention)) > 0
-}
-
-// WithoutMentions returns text with all mentions turned into plain text, and the names they had.
-func (o *Options) WithoutMentions(text string) (plain string, names []string) {
-	for {
-		found := attach.Mentions(text, o.isMention)
-		if len(found) == 0 {
-			return text, names
-		}
-		for _, m := range slices.Backward(found) {
-			text, names = text[:m.Start]+text[m.Start+1:], append(names, m.Path)
-		}
-	}
-}
-
-// MissingMention returns the first apparent mention in text that names no file; "" if there is none.
-func (o *Options) MissingMention(text string) string {
-	found := map[int]bool{}
-	for _, is := range attach.Mentions(text, o.isMention) {
-		found[is.Start] = true
-	}
-	for _, may := range attach.Mentions(text, func(string) bool { return true }) {
-		name := strings.TrimRightFunc(may.Path, unicode.IsPunct)
-		if !found[may.Start] && strings.ContainsFunc(name, unicode.IsLetter) && !Exists(name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// Expand reads the files and server resources mentioned in text. Notes describe changes made to them.
-func (o *Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
-	return attach.ExpandMentions(text, func(path string) (found []llm.Part, note string, err error) {
-		if r, ok := o.resource(path); ok {
-			if found, err = o.MCP.Servers().ReadResource(ctx, r.Server, r.URI); err != nil {
-				err = fmt.Errorf("@%s: %w", path, err)
-			}
-			return found, "", err
-		}
-		file, err := attach.Attachment{}, fs.ErrNotExist
-		if isAddress(path) {
-			file, err = o.fetched(ctx, path)
-		} else if IsFile(path) {
-			file, err = attach.FromFile(ExpandHome(path), attach.DefaultLimits())
-		}
-		return []llm.Part{file.Part}, file.Note, err
-	})
-}
-
-// ResourcesNamed returns the server resources whose name contains word.
-func (o *Options) ResourcesNamed(word string) []act.Resource {
-	servers := o.MCP.Servers()
-	if servers == nil {
-		return nil
-	}
-	var out []act.Resource
-	for _, r := range servers.Resources() {
-		if strings.Contains(strings.ToLower(r.Server+":"+r.URI+" "+r.Name), strings.ToLower(word)) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// resource returns the resource that a prompt mentions as @server:uri.
-func (o *Options) resource(name string) (r act.Resource, ok bool) {
-	for _, r := range o.ResourcesNamed(name) {
-		if r.Server+":"+r.URI == name {
-			return r, true
-		}
-	}
-	return r, false
+	return find
 }
 
 // Attach attaches the files named by arg: shell-quoted paths, a single file name as it is, or a web address; without
 // arg, the image on the clipboard.
 func (a *App) Attach(arg string) Effect {
-	o, image := a.Options, a.ClipboardImage
+	find, image := a.Mentions(), a.ClipboardImage
 	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
 		if arg == "" {
 			data, err := image(ctx)
@@ -214,13 +52,13 @@ func (a *App) Attach(arg string) Effect {
 			}
 			return list(attach.FromBytes("pasted.png", data, attach.DefaultLimits()))
 		}
-		if isAddress(arg) {
-			return list(o.fetched(ctx, arg))
+		if mention.IsAddress(arg) {
+			return list(find.Fetched(ctx, arg))
 		}
 		if paths := attach.DroppedPaths(arg); paths != nil {
 			return attachFiles(paths)
 		}
-		return attachFiles([]string{ExpandHome(arg)})
+		return attachFiles([]string{mention.ExpandHome(arg)})
 	})
 }
 

@@ -68,68 +68,6 @@ func (a *App) Command(name string) *Command {
 	return &Command{Run: func(string) Effect { return nil }}
 }
 
-// elsewhere maps commands of other programs to the line that does the same in parley, or to the way to do it.
-var elsewhere = map[string]string{
-	"agents":         "No agents here: /persona sets a system prompt, /compare asks several models",
-	"feedback":       "parley sends no reports: /doctor shows what one needs",
-	"import":         "parley sessions import, in a shell, reads conversations of other programs",
-	"keymap":         "/settings keys",
-	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
-	"plan":           "/mode plan",
-	"review":         "/review-changes", // a prompt file of this name comes first
-	"vim":            "/settings ui.vim",
-	"version":        "parley --version, in a shell, prints the version",
-	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
-}
-
-// Elsewhere returns what a command of other programs runs here, or the way to do the same; "" for any other name.
-func Elsewhere(name string) string {
-	hint := elsewhere[name]
-	if strings.HasPrefix(hint, "/") {
-		return "Runs " + hint
-	}
-	return hint
-}
-
-// parseCommand splits "/name argument"; ok is false if text has another form. A line break after the word that lines may
-// follow counts as a space.
-func parseCommand(text string, commands []Command) (name, arg string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "/")
-	name, arg, _ = strings.Cut(rest, " ")
-	if word := multilineArg(commands, name); word != "" {
-		if lines, found := strings.CutPrefix(arg, word+"\n"); found {
-			arg = word + " " + lines
-		}
-	}
-	if !ok || strings.Contains(rest, "\n") && !takesLines(commands, name, arg) {
-		return "", "", false
-	}
-	return name, strings.TrimSpace(arg), true
-}
-
-// AllowsMultiline reports whether text is a command whose argument may have several lines.
-func AllowsMultiline(text string, commands []Command) bool {
-	name, arg, ok := parseCommand(text, commands)
-	return ok && takesLines(commands, name, arg)
-}
-
-// multilineArg returns the MultilineArg of a command.
-func multilineArg(commands []Command, name string) string {
-	for _, c := range commands {
-		if c.Named(name) {
-			return c.MultilineArg
-		}
-	}
-	return ""
-}
-
-// takesLines reports whether the command accepts arg even if it has several lines.
-func takesLines(commands []Command, name, arg string) bool {
-	word, _, _ := strings.Cut(arg, " ")
-	allowed := multilineArg(commands, name)
-	return word != "" && (allowed == word || allowed == "*")
-}
-
 // usesKey is the store key for the counts of CommandUses.
 const usesKey = "command_uses"
 

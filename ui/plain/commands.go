@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/ui/app"
+	"parley/ui/app/classify"
 )
 
 // A command runs for a line that begins with a slash. Commands of all front ends are rows of app.Commands;
@@ -76,7 +77,7 @@ func commands(shared []app.Command) []command {
 // sendDraft sends the draft, or runs it if it is a multi-line command.
 func (p *frontend) sendDraft(string) {
 	text := strings.TrimSpace(p.drafts.text)
-	if !app.AllowsMultiline(text, p.app.Commands) {
+	if !classify.AllowsMultiline(text, p.app.Commands) {
 		p.drafts.sendAll()
 		return
 	}
@@ -85,13 +86,13 @@ func (p *frontend) sendDraft(string) {
 }
 
 // classify parses a line. all holds the commands that it may name.
-func (p *frontend) classify(text string) (l app.Line, all []command) {
+func (p *frontend) classify(text string) (l classify.Line, all []command) {
 	all = commands(p.app.Commands)
 	named := make([]app.Command, len(all))
 	for i, c := range all {
 		named[i] = c.Command
 	}
-	return app.Classify(text, named, p.app.Prompts.Has), all
+	return classify.Entered(text, named, p.app.Prompts.Has), all
 }
 
 // holdBack makes a command that came too fast the draft. A command about the draft is dropped instead.
@@ -110,10 +111,10 @@ func (p *frontend) holdBack(line string) {
 // command runs a line such as "/name argument", and reports whether it is a command.
 func (p *frontend) command(line string) bool {
 	switch l, all := p.classify(line); {
-	case l.Kind == app.PromptFileLine:
+	case l.Kind == classify.PromptFile:
 		e, _ := p.app.Prompts.Run(line)
 		p.apply(e)
-	case l.Kind == app.CommandLine:
+	case l.Kind == classify.Command:
 		c := all[l.Command].As(l.Name)
 		run := all[l.Command].run
 		if run == nil {
@@ -127,7 +128,7 @@ func (p *frontend) command(line string) bool {
 		run(p, l.Arg)
 	case l.Hint != "":
 		p.writeLine("%s", sentence(l.Hint))
-	case l.Kind == app.MistypedLine:
+	case l.Kind == classify.Mistyped:
 		p.writeLine("%s /help lists them; a space in front sends it as text.", l.Problem)
 	default:
 		return false

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
@@ -183,19 +184,19 @@ func (p *frontend) enter(text string) {
 		return
 	}
 	switch l, _ := p.classify(text); {
-	case strings.Contains(text, "\n") && app.AllowsMultiline(text, p.app.Commands):
+	case strings.Contains(text, "\n") && classify.AllowsMultiline(text, p.app.Commands):
 		p.drafts.add(text)
 		p.writeLine("Not run yet: it is a command of several lines. /send runs it.")
-	case l.Kind == app.PromptLine, strings.Contains(text, "\n"):
+	case l.Kind == classify.Prompt, strings.Contains(text, "\n"):
 		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // harmless and urgent
 		p.command(text)
-	case p.input.maybePasted && l.Kind == app.CommandLine:
+	case p.input.maybePasted && l.Kind == classify.Command:
 		p.holdBack(text)
 	case p.input.maybePasted:
 		p.writeLine("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text, true)
-	case l.Kind == app.ShellLine:
+	case l.Kind == classify.Shell:
 		p.shells.run(l.Arg)
 	default:
 		p.command(text)

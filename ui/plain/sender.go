@@ -27,7 +27,7 @@ func (s *sender) send(text string, pasted bool) { s.sendMessage(text, pasted, fa
 // sendMessage is like send. If later is set, a message sent during a turn waits for the end of
 // the turn instead of the next tool results.
 func (s *sender) sendMessage(text string, pasted, later bool) {
-	addresses, without := s.app.Addresses(text)
+	addresses, without := s.app.Mentions().Addresses(text)
 	for i, a := range addresses {
 		addresses[i] = truncate(a, maxAddress)
 	}
@@ -57,13 +57,13 @@ const maxAddress = 200
 
 // expand sends text with the files and pages to which mentions refers.
 func (s *sender) expand(text, mentions string, later bool) {
-	if !s.app.Mentions(mentions) {
+	if !s.app.Mentions().In(mentions) {
 		s.dispatch(text, nil, later)
 		return
 	}
 	o, ctx := s.app.Options, s.ctx
 	s.async(func() func() {
-		parts, notes, err := o.Expand(ctx, mentions)
+		parts, notes, err := o.Mentions().Expand(ctx, mentions)
 		return func() { s.expanded(text, parts, notes, err, later) }
 	})
 }

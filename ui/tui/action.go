@@ -9,6 +9,7 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/classify"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
@@ -230,13 +231,13 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 // command runs a line such as "/name argument"; it ignores other text.
 func (m *Model) command(text string) tea.Cmd {
 	switch l := m.keymap.classify(m.App, text); l.Kind {
-	case app.CommandLine:
+	case classify.Command:
 		a := m.keymap.actions[l.Command]
 		m.HideToast() // it concerned an earlier line
 		m.Defer(m.perform(m.App.Uses.Count(a.Name)))
 		a.Command = a.As(l.Name)
 		return a.do(m, l.Arg)
-	case app.PromptFileLine:
+	case classify.PromptFile:
 		return promptFile(m, text)
 	}
 	return nil

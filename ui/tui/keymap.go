@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/terminal"
@@ -66,8 +67,8 @@ func (k *keymap) keyOf(name string) string {
 }
 
 // classify parses a line.
-func (k *keymap) classify(a *app.App, text string) app.Line {
-	return app.Classify(text, k.commands(), a.Prompts.Has)
+func (k *keymap) classify(a *app.App, text string) classify.Line {
+	return classify.Entered(text, k.commands(), a.Prompts.Has)
 }
 
 // commands returns the commands of the actions.

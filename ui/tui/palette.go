@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -77,7 +78,7 @@ func (m *Model) palette() tea.Cmd {
 func (m *Model) slash() tea.Cmd {
 	cmd := m.palette()
 	if p, ok := m.overlay.Dialog.(*dialog.Picker); ok {
-		p.IsMessage, p.Elsewhere = true, app.Elsewhere
+		p.IsMessage, p.Elsewhere = true, classify.Elsewhere
 	}
 	m.overlay.OnLeave(func(how dialog.Left) tea.Cmd {
 		typed := "/" + how.Typed

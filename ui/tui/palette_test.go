@@ -10,7 +10,7 @@ import (
 
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/app/flows"
 )
 
@@ -53,12 +53,12 @@ func TestNeighborsCommands(t *testing.T) {
 		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "memory",
 		"/plan": "mode", "/vim": "settings", "/statusline": "statusline", "/keymap": "settings", "/review": "review-changes", "/review-changes": "review-changes",
 	} {
-		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
+		if l := classify.Entered(typed, k.commands(), noPrompt); l.Kind != classify.Command || k.actions[l.Command].Name != want {
 			t.Errorf("%s is %+v, want %s", typed, l, want)
 		}
 	}
 	for _, typed := range []string{"/diff", "/logout", "/agents", "/feedback", "/import", "/version", "/terminal-setup"} {
-		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine && l.Hint == "" {
+		if l := classify.Entered(typed, k.commands(), noPrompt); l.Kind != classify.Command && l.Hint == "" {
 			t.Errorf("%s is %+v, want a hint", typed, l)
 		}
 	}

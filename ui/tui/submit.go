@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
@@ -56,27 +57,27 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 			}
 		}
 		switch l := m.keymap.classify(m.App, text); {
-		case l.Kind == app.CommandLine, l.Kind == app.PromptFileLine:
+		case l.Kind == classify.Command, l.Kind == classify.PromptFile:
 			return m.command(text)
-		case l.Kind == app.MistypedLine && text != m.pending.refused:
+		case l.Kind == classify.Mistyped && text != m.pending.refused:
 			return m.refuse(text, l)
 		}
 	}
 	var cmd tea.Cmd
 	rewrites := m.branches.rewrites()
-	if m.App.Mentions(msg.Typed) {
+	if m.App.Mentions().In(msg.Typed) {
 		cmd = m.expand(msg)
 	} else {
 		cmd = m.dispatch(msg, nil)
 	}
-	if none := m.App.MissingMention(msg.Typed); none != "" && !rewrites {
+	if none := m.App.Mentions().Missing(msg.Typed); none != "" && !rewrites {
 		return tea.Batch(cmd, m.ShowToast("No file "+none+": sent as text"))
 	}
 	return cmd
 }
 
 // refuse makes a mistyped line the draft again, and shows the problem. Submitted again, it is a prompt.
-func (m *Model) refuse(text string, l app.Line) tea.Cmd {
+func (m *Model) refuse(text string, l classify.Line) tea.Cmd {
 	why, again := l.Hint, ""
 	if why == "" {
 		why, again = l.Problem, dialog.AgainSends
@@ -112,7 +113,7 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 	m.pending.expanding = append(m.pending.expanding, of)
 	return func() tea.Msg {
 		msg := expandedMsg{of: of}
-		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
+		msg.parts, msg.notes, msg.err = o.Mentions().Expand(context.Background(), typed.Typed)
 		return msg
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"parley/session/attach"
 	"parley/session/prompts"
 	"parley/ui/app"
+	"parley/ui/app/mention"
 )
 
 // ChangesTurn reports whether a prompt has settings for its turn.
@@ -32,8 +33,9 @@ func Template(ctx context.Context, o app.Options, p *prompts.Prompt, e prompts.E
 	for _, c := range e.Commands {
 		from.Commands = append(from.Commands, c.Text)
 	}
-	o.Machine.FetchFile = nil // addresses are fetched only where the user types them
-	files, more, err := o.Expand(ctx, mentions+e.Typed)
+	find := o.Mentions()
+	find.Fetch = nil // addresses are fetched only where the user types them
+	files, more, err := find.Expand(ctx, mentions+e.Typed)
 	if err != nil {
 		return from, nil, err
 	}
@@ -57,12 +59,12 @@ func insertable(o app.Options, p *prompts.Prompt, mentions string) (kept string,
 	if p.Project {
 		whose = "a prompt of this folder"
 	}
-	for _, m := range attach.Mentions(mentions, app.IsFile) {
+	for _, m := range attach.Mentions(mentions, mention.IsFile) {
 		err := error(nil)
 		if p.Project && !filepath.IsLocal(m.Path) {
 			err = errors.New("it is outside this folder")
 		} else if o.PromptFiles.MayInsert != nil {
-			err = o.PromptFiles.MayInsert(app.ExpandHome(m.Path), p.Project)
+			err = o.PromptFiles.MayInsert(mention.ExpandHome(m.Path), p.Project)
 		}
 		if !p.Project { // mentions that are not files may be resources of servers
 			kept += mentions[from:m.Start]
@@ -102,7 +104,7 @@ func hasSchema(p *prompts.Prompt) bool { return len(p.Schema) > 0 || p.SchemaFil
 func Schema(p *prompts.Prompt, schemas session.Schemas) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
-		path := app.ExpandHome(p.SchemaFile)
+		path := mention.ExpandHome(p.SchemaFile)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(p.Path), path)
 		}

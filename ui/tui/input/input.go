@@ -247,7 +247,7 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	for i, f := range found {
 		out[i] = composer.Candidate{Text: f.Path, Directory: f.IsDirectory}
 	}
-	for _, r := range in.App.ResourcesNamed(word) {
+	for _, r := range in.App.Mentions().Resources(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
 	}
 	return out, more

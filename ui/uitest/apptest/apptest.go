@@ -12,6 +12,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/format"
 )
 
@@ -67,8 +68,8 @@ func Tools(t *testing.T) func(*app.Options) {
 // Do runs a line such as "/mode auto".
 func Do(t *testing.T, a *app.App, line string) app.Effect {
 	t.Helper()
-	l := app.Classify(line, a.Commands, func(string) bool { return false })
-	if l.Kind != app.CommandLine {
+	l := classify.Entered(line, a.Commands, func(string) bool { return false })
+	if l.Kind != classify.Command {
 		t.Fatalf("no command: %s", line)
 	}
 	return a.Commands[l.Command].Do(l.Arg)

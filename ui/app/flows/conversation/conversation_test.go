@@ -13,6 +13,7 @@ import (
 	_ "parley/session/storetest/copies"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/uitest/apptest"
 )
 
@@ -129,7 +130,7 @@ func TestCompactEdit(t *testing.T) {
 	for range apptest.See(apptest.Run(t, a, "/compact")).Turn(context.Background()) {
 	}
 	e := apptest.Run(t, a, "/compact edit")
-	if apptest.See(e).Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !app.AllowsMultiline(apptest.See(e).Text, a.Commands) {
+	if apptest.See(e).Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !classify.AllowsMultiline(apptest.See(e).Text, a.Commands) {
 		t.Fatalf("the draft is %q", apptest.See(e).Text)
 	}
 	if e := apptest.Run(t, a, strings.Replace(apptest.See(e).Text, "3?", "3 and 4?", 1)); apptest.See(e).Err != nil || apptest.See(e).SessionOpened == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/ui/app"
+	"parley/ui/app/mention"
 )
 
 // Register adds the flow to a.
@@ -44,7 +45,7 @@ func export(a *app.App, arg string) app.Effect {
 		return app.Toast("Not available here")
 	}
 	return app.Async(func(context.Context) app.Effect { // a command that prints a key may be slow
-		path, note, err := o.Export(of, as, app.ExpandHome(strings.TrimSpace(path)))
+		path, note, err := o.Export(of, as, mention.ExpandHome(strings.TrimSpace(path)))
 		if err != nil {
 			return app.Fail(err)
 		}

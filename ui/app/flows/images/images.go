@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/mention"
 )
 
 // Register adds the flow to a.
@@ -41,13 +42,13 @@ func (f flow) none() string {
 // is only a file name, it attaches that file. Without arg it lists image models to choose from.
 func (f flow) run(arg string) app.Effect {
 	a := f.app
-	if file := strings.TrimPrefix(arg, "@"); app.IsFile(file) || file == arg && app.Exists(file) {
+	if file := strings.TrimPrefix(arg, "@"); mention.IsFile(file) || file == arg && mention.Exists(file) {
 		return a.Command("attach").Run(file)
 	}
 	why, line := a.BusyText(), app.ImageCommand+arg
 	text, anew := strings.CutPrefix(arg+" ", newImage+" ")
 	text = strings.TrimSpace(text)
-	addresses, without := a.Addresses(text)
+	addresses, without := a.Mentions().Addresses(text)
 	switch {
 	case arg == "":
 		return f.choose()
@@ -98,7 +99,7 @@ func (f flow) draw(name, line string, anew bool, text, mentions string) app.Effe
 		var parts []llm.Part
 		var notes []string
 		if line != "" {
-			mentioned, more, err := o.Expand(ctx, mentions)
+			mentioned, more, err := o.Mentions().Expand(ctx, mentions)
 			if err != nil {
 				return func() app.Effect { return app.Fail(err) }
 			}

@@ -9,6 +9,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/classify"
 	"parley/ui/uitest/apptest"
 )
 
@@ -81,7 +82,7 @@ func TestSystem(t *testing.T) {
 		if got := said(e); got != step.want || a.Session.System() != step.system {
 			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
 		}
-		if apptest.See(e).Text != "" && (!apptest.See(e).IsCommand || !app.AllowsMultiline(apptest.See(e).Text, a.Commands)) {
+		if apptest.See(e).Text != "" && (!apptest.See(e).IsCommand || !classify.AllowsMultiline(apptest.See(e).Text, a.Commands)) {
 			t.Errorf("%.40s: the draft %.40q is no command", step.line, apptest.See(e).Text)
 		}
 	}

@@ -121,7 +121,7 @@ func draftOfServer(o app.Options, messages []llm.Message) app.Effect {
 	for _, msg := range messages {
 		texts = append(texts, msg.Text())
 	}
-	text, names := o.WithoutMentions(strings.Join(texts, "\n\n"))
+	text, names := o.Mentions().Plain(strings.Join(texts, "\n\n"))
 	if len(names) > 0 {
 		return app.Then{app.Draft(text), app.Toast(sanitize.Line(names[0]) + " is not attached: type its @ yourself")}
 	}

@@ -91,7 +91,7 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 		"@@a.txt @\"a.txt\"":                       "@@a.txt \"a.txt\"",
 	} {
 		e := draftOfServer(o, []llm.Message{llm.UserText(text)})
-		if apptest.See(e).Text != want || o.Mentions(apptest.See(e).Text) || (apptest.See(e).Toast != "") != (text != want) {
+		if apptest.See(e).Text != want || o.Mentions().In(apptest.See(e).Text) || (apptest.See(e).Toast != "") != (text != want) {
 			t.Errorf("%q: %q, %q", text, apptest.See(e).Text, apptest.See(e).Toast)
 		}
 	}
