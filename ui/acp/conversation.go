@@ -93,7 +93,7 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
 		cancels: map[*context.CancelFunc]bool{},
 	}
-	c.app.AskUser = func(next func() app.Effect) { c.work.Go(func() { c.askUser(next) }) }
+	c.app.FrontEnd.AskUser = func(next func() app.Effect) { c.work.Go(func() { c.askUser(next) }) }
 	c.view = newView(opened.App.Directory, c.update)
 	if c.editor = a.editor(c.id); opened.Tools != nil {
 		opened.Tools.SetEditor(c.editor)
@@ -342,7 +342,7 @@ func (a *agent) SetSessionConfigOption(ctx context.Context, p sdk.SetSessionConf
 	case optionMode:
 		err = c.setMode(value)
 	case optionModel:
-		err = c.settle(ctx, c.app.UseModel(value))
+		err = c.settle(ctx, c.app.Models.Use(value))
 	case optionEffort:
 		err = c.setEffort(value)
 	default:

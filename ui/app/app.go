@@ -30,30 +30,18 @@ type App struct {
 	Uses    CommandUses
 	Unnamed bool // a blind comparison is open: anything that identifies its models is hidden
 
+	FrontEnd FrontEnd
+
 	// Flows fill these in.
-	Commands      []Command                                           // all commands, in the order of the help
-	Watch         []func(tell func(happened func() Effect))           // report events that no key of the user caused; see WatchAll
-	Reopened      func() Effect                                       // shows what was open beside the conversation when it was left; nil if nothing was
-	BranchFiles   func() Effect                                       // offers to restore the files of the current branch as they were when it was left
-	DrawAgain     func(model string) Effect                           // asks an image model for another image in place of the last one; nil if images cannot be drawn
-	ChooseSource  func(seq int) Effect                                // asks which source of the answer seq to open
-	UseSkill      func(line string) Effect                            // sends the skill that begins line, with the rest as its task; nil if there are no skills
-	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits
-	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists the prompts of MCP servers, or says why there are none
+	Commands     []Command                                 // all commands, in the order of the help
+	Watch        []func(tell func(happened func() Effect)) // report events that no key of the user caused; see WatchAll
+	Reopened     func() Effect                             // shows what was open beside the conversation when it was left; nil if nothing was
+	Files        FileHistory
+	ChooseSource func(seq int) Effect // asks which source of the answer seq to open
+}
 
-	ChangedFiles func(of *session.Session, n int, known FileChanges) FileChanges // counts the lines of the first n files that a conversation changed, on any goroutine; nil if unknown
-
-	// WriteTables replaces tables [PARENT.NAME] of config.toml, "" removes one, and makes the change count. Said is shown;
-	// undone runs when the user takes the change back.
-	WriteTables func(parent string, tables map[string]string, said string, undone func() error) Effect
-
-	ChosenModel    string                   // model that the user chose for the next prompt, not used yet; "" for none
-	UseModel       func(name string) Effect // switches to another model in mid-conversation
-	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which already announced the switch
-	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it after their first frame, and prompts wait for its Prepare
-	LearnModel     func() Effect            // asks the server about the abilities of the current model; front ends perform it after an answer
-
-	// A front end fills these in.
+// A FrontEnd tells commands about the front end, which fills it in.
+type FrontEnd struct {
 	Terminal       func() TerminalState                  // returns the known properties of the terminal
 	Busy           func() bool                           // reports whether a turn is running
 	KeyOf          func(command string) string           // returns the key that runs a command, or "/" and its name
@@ -62,8 +50,12 @@ type App struct {
 	AskUser        func(next func() Effect)              // shows the question that next returns, called on the App's goroutine; nil if nobody can be asked
 	StatusLine     func(words []string) string           // returns the status line with these words, as plain text; nil if there is none
 	RequestTokens  func() int                            // estimates the next request, with the draft
+}
 
-	previousClosed chan struct{} // closed once the previous conversation is; nil if there was none
+// A FileHistory knows the files that conversations changed. The undo flow fills it in.
+type FileHistory struct {
+	Restore func() Effect                                                   // offers to restore the files of the current branch as they were when it was left
+	Count   func(of *session.Session, n int, known FileChanges) FileChanges // counts the lines of the first n files that a conversation changed, on any goroutine; nil if unknown
 }
 
 // ChangesKey returns the key under which the library has how many lines a conversation changed, such as "+24 −9". It is
@@ -82,17 +74,18 @@ func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
 		Options: o,
-		Busy:    func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		Reopened: func() Effect { return nil }, BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
-		DiscoverModels: func() Effect { return nil }, LearnModel: func() Effect { return nil },
-		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
-		Uses: CommandUses{store: o.Library},
+		FrontEnd: FrontEnd{
+			Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
+		},
+		Reopened: nothing, Files: FileHistory{Restore: nothing}, Uses: CommandUses{store: o.Library},
 	}
-	a.Models.Recent = a.UsedModels()
-	a.RequestTokens = func() int { return a.Session.ContextTokens() }
+	a.Models.Recent = a.Models.RecentAfter(a.Session.Model().Name)
+	a.FrontEnd.RequestTokens = func() int { return a.Session.ContextTokens() }
 	o.Flows(a)
 	return a
 }
+
+func nothing() Effect { return nil }
 
 // Started starts the MCP servers and returns Reopened. Front ends perform it after their first frame, so that servers do
 // not delay that.
@@ -103,12 +96,6 @@ func (a *App) Started() Effect {
 		}
 	}
 	return a.Reopened()
-}
-
-// UsedModels returns the recently used models, the current one first.
-func (a *App) UsedModels() []string {
-	name := a.Session.Model().Name
-	return append([]string{name}, slices.DeleteFunc(slices.Clone(a.Models.Recent), func(n string) bool { return n == name })...)
 }
 
 // Annotate stores an event of the front end in the conversation and shows it.
@@ -175,9 +162,9 @@ type Options struct {
 	FirstScreen FirstScreen
 	Prompts     Prompts // of the prompts flow, which makes them for PromptFiles if nil
 	PromptFiles PromptFiles
-	Skills      func() (all []Skill, problems []error) // nil if there are none
-	Memory      Memory                                 // nil if nothing can be remembered
-	System      func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
+	Skills      Skills
+	Memory      Memory                     // nil if nothing can be remembered
+	System      func(system string) string // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
 
 	Context    func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
 	Restart    func(dir, conversation, notice string)                                          // called before the front end exits to restart in dir, with a conversation or a new one, and a notice; nil if that is not possible
@@ -196,6 +183,10 @@ type ConfigFile struct {
 	Words   func(setting string) []string          // returns the possible values of a setting if there are few
 	Sources func() (over, under map[string]string) // return the settings that something else decides, with its name: a flag, whatever the file says; the folder, where the file says nothing
 	Undo    *ConfigChange                          // the last change of this run
+
+	// WriteTables replaces tables [PARENT.NAME], "" removes one, and makes the change count. Said is shown; undone runs
+	// when the user takes the change back. The config flow fills it in.
+	WriteTables func(parent string, tables map[string]string, said string, undone func() error) Effect
 }
 
 // A ConfigChange is a changed setting, with the file before and after.
@@ -259,6 +250,18 @@ type Models struct {
 	Connecting
 	Consult *session.Consult // model that the answering one may ask; nil for none
 	Defaults
+
+	// The models flow fills these in.
+	Chosen   string                   // model that the user chose for the next prompt, not used yet; "" for none
+	Use      func(name string) Effect // switches to another model in mid-conversation
+	Follow   func(name string) Effect // switches to the model that gave the last answer, which already announced the switch
+	Discover func() Effect            // looks for models on this machine; front ends perform it after their first frame, and prompts wait for its Prepare
+	Learn    func() Effect            // asks the server about the abilities of the current model; front ends perform it after an answer
+}
+
+// RecentAfter returns the recently used models once name is used.
+func (m *Models) RecentAfter(name string) []string {
+	return append([]string{name}, slices.DeleteFunc(slices.Clone(m.Recent), func(n string) bool { return n == name })...)
 }
 
 // Opening opens conversations.
@@ -266,6 +269,8 @@ type Opening struct {
 	New    func() (*session.Session, error) // an empty conversation with the same settings
 	Resume func(id string) (s *session.Session, note string, err error)
 	Fork   func(id string, head int) (s *session.Session, note string, err error)
+
+	left chan struct{} // closed once the conversation that was open before is; nil if there was none
 }
 
 // Defaults describes the configuration for conversations without settings of their own. All fields may be nil.
@@ -285,6 +290,10 @@ type MCP struct {
 	Secrets        func(server string) (map[string]string, error) // returns the stored secrets of a server by name
 	SaveSecret     func(server, name, value string) error         // stores a secret of a server; "" deletes it. Both are nil in a build that stores none
 	StartServers   func() error                                   // starts the servers if they may run and do not yet; nil if there are none. see App.Started
+
+	// The servers flow fills these in.
+	NextQuestion func() Effect                                       // asks the oldest waiting question of a server once; nil if none waits
+	Prompts      func() (prompts []ServerPrompt, unavailable string) // lists the prompts of the servers, or says why there are none
 }
 
 // Servers are the MCP servers as prompts and folders need them; the servers flow knows the concrete type.
@@ -355,6 +364,16 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.MCP.Servers == nil {
 		o.MCP.Servers = func() Servers { return nil }
+	}
+	if o.MCP.NextQuestion == nil {
+		o.MCP.NextQuestion = nothing
+	}
+	if o.MCP.Prompts == nil {
+		o.MCP.Prompts = func() ([]ServerPrompt, string) { return nil, "" }
+	}
+	if o.Models.Use == nil {
+		o.Models.Use = func(string) Effect { return nil }
+		o.Models.Follow, o.Models.Discover, o.Models.Learn = o.Models.Use, nothing, nothing
 	}
 	if o.Context == nil {
 		o.Context = func() []ContextItem { return nil }

@@ -43,7 +43,7 @@ func (o *Options) Mentions() mention.Finder {
 // Attach attaches the files named by arg: shell-quoted paths, a single file name as it is, or a web address; without
 // arg, the image on the clipboard.
 func (a *App) Attach(arg string) Effect {
-	find, image := a.Mentions(), a.ClipboardImage
+	find, image := a.Mentions(), a.FrontEnd.ClipboardImage
 	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
 		if arg == "" {
 			data, err := image(ctx)
@@ -112,7 +112,7 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 	if !slices.ContainsFunc(parts, func(p llm.Part) bool { return LacksVision(model, p) }) {
 		return nil
 	}
-	return []string{model.Name + " does not support images: the image is not sent · " + a.KeyOf("model") + " choose a model with vision"}
+	return []string{model.Name + " does not support images: the image is not sent · " + a.FrontEnd.KeyOf("model") + " choose a model with vision"}
 }
 
 // Unmentioned returns attached without the parts that mentioned contains too: an edited message has both the file and

@@ -118,7 +118,7 @@ func (u *CommandUses) load() {
 
 // BusyText returns a text if a turn is running; "" otherwise.
 func (a *App) BusyText() string {
-	if a.Busy() {
+	if a.FrontEnd.Busy() {
 		return "Stop the running turn first"
 	}
 	return ""
@@ -135,7 +135,7 @@ func (a *App) EmptyText() string {
 // NoBranchesText explains how to create branches if there are none; "" otherwise.
 func (a *App) NoBranchesText() string {
 	if !a.Session.HasBranches() {
-		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
+		return "No branches yet. " + a.FrontEnd.KeyOf("rewind") + " edits a message"
 	}
 	return ""
 }

@@ -16,15 +16,15 @@ import (
 
 // replace makes s the open conversation.
 func (a *App) replace(s *session.Session, seq int) Effect {
-	a.BeforeSwitch()
+	a.FrontEnd.BeforeSwitch()
 	left := a.Session
 	mode := left.Policy().Mode()
 	if mode == act.ModeEdits { // it was approved in that conversation
 		mode = act.ModeAsk
 	}
 	s.Policy().SetMode(mode)
-	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
-	opened := SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}
+	a.Session, a.Attached, a.Opening.left = s, nil, make(chan struct{})
+	opened := SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.Opening.left}
 	if beside := a.Reopened(); beside != nil {
 		return Then{opened, beside}
 	}
@@ -108,7 +108,7 @@ func (a *App) open(id string, seq int, open func() (*session.Session, string, er
 	if why := a.BusyText(); why != "" {
 		return Toast(why)
 	}
-	left := a.previousClosed
+	left := a.Opening.left
 	return Prepare(func(ctx context.Context) func() Effect {
 		if left != nil { // it may be the same conversation
 			select {
@@ -143,15 +143,15 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 // AnswerLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
 func (a *App) AnswerLast() Effect {
 	s := a.Session
-	if model := s.ImageModelOf(s.Head()); model != "" && a.Models.Images.Open != nil && a.DrawAgain != nil {
-		return a.DrawAgain(model)
+	if model := s.ImageModelOf(s.Head()); model != "" && a.Models.Images.Open != nil && a.Models.Images.DrawAgain != nil {
+		return a.Models.Images.DrawAgain(model)
 	}
 	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })
 }
 
 // IsLimited reports whether the last message is unanswered because of a limit, and the provider said when that resets.
 func IsLimited(a *App) bool {
-	return !a.Busy() && a.Session.Unanswered() && !a.Session.LimitReset().IsZero()
+	return !a.FrontEnd.Busy() && a.Session.Unanswered() && !a.Session.LimitReset().IsZero()
 }
 
 // JoinComma joins values with commas.
@@ -192,7 +192,7 @@ func MessageLine(msg llm.Message) string {
 // Turns lists the user's messages of the current branch with their times, the latest first; the value of an item is the
 // number of its message. A message that got no answer says so.
 func Turns(a *App) (items []Item) {
-	state, answered := "no answer · ", a.Busy()
+	state, answered := "no answer · ", a.FrontEnd.Busy()
 	for _, n := range slices.Backward(a.Session.Path()) {
 		switch {
 		case n.Role == llm.RoleUser && !n.Summary:
@@ -229,7 +229,7 @@ func ChooseBranch(a *App) *List {
 		if err := a.Session.Branch.Switch(seq); err != nil {
 			return Fail(err)
 		}
-		return Then{SessionOpened{}, Toast("Continuing on the branch: " + l.Item(value).Title), a.BranchFiles()}
+		return Then{SessionOpened{}, Toast("Continuing on the branch: " + l.Item(value).Title), a.Files.Restore()}
 	}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})

@@ -45,19 +45,19 @@ func (o *Options) NewDraft(text string, attached []llm.Part) session.Draft {
 
 // RestoreModel switches to the model that was chosen for a stored draft, unless a flag names one; "" for none.
 func RestoreModel(a *App, name string) {
-	a.ChosenModel = ""
+	a.Models.Chosen = ""
 	if sources := a.ConfigFile.Sources; name != "" && sources != nil {
 		if flags, _ := sources(); flags["model"] != "" {
 			return
 		}
 	}
 	if name == "" || name == a.Session.Model().Name {
-		a.ChosenModel = name
+		a.Models.Chosen = name
 		return
 	}
 	if model, err := a.Models.Open(name); err == nil {
 		a.Session.SetModel(model)
-		a.ChosenModel = name
+		a.Models.Chosen = name
 	}
 }
 

@@ -65,11 +65,11 @@ func TestRestoreModel(t *testing.T) {
 		{"", "", "fake/m", ""}, {"fake/m", "", "fake/m", "fake/m"}, {"a/b", "", "a/b", "a/b"}, {"a/b", "-m", "fake/m", ""}, {"far/away", "", "fake/m", ""},
 	} {
 		a := newApp(t)
-		a.ChosenModel = "old"
+		a.Models.Chosen = "old"
 		a.ConfigFile.Sources = func() (over, under map[string]string) { return map[string]string{"model": c.flag}, nil }
 		RestoreModel(a, c.name)
-		if got := a.Session.Model().Name; got != c.model || a.ChosenModel != c.chosen {
-			t.Errorf("%q, flag %q: model %s, chosen %q; want %s, %q", c.name, c.flag, got, a.ChosenModel, c.model, c.chosen)
+		if got := a.Session.Model().Name; got != c.model || a.Models.Chosen != c.chosen {
+			t.Errorf("%q, flag %q: model %s, chosen %q; want %s, %q", c.name, c.flag, got, a.Models.Chosen, c.model, c.chosen)
 		}
 	}
 }

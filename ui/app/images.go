@@ -10,6 +10,8 @@ import (
 type ImageModels struct {
 	List func() []Item                                                // image models, the usable ones first; Value is "provider/model"
 	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens a model that saves its images; "" is the first usable one; nil if there are no image models
+
+	DrawAgain func(model string) Effect // asks a model for another image in place of the last one; nil if images cannot be drawn. The images flow fills it in
 }
 
 // ImageCommand is the prefix of a prompt for an image.

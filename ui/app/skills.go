@@ -2,6 +2,12 @@ package app
 
 import "slices"
 
+// Skills lists the skills of this run.
+type Skills struct {
+	List func() (all []Skill, problems []error) // nil if there are none
+	Use  func(line string) Effect               // sends the skill that begins line, with the rest as its task; nil if there are no skills. The skills flow fills it in
+}
+
 // A Skill holds instructions for a task, which models and users can load.
 type Skill struct {
 	Name, Description string
@@ -13,12 +19,12 @@ type Skill struct {
 	BodyTokens        int    // estimated tokens once loaded
 }
 
-// SkillNamed returns the skill with this name.
-func (o *Options) SkillNamed(name string) (Skill, bool) {
-	if o.Skills == nil {
+// Named returns the skill with this name.
+func (s Skills) Named(name string) (Skill, bool) {
+	if s.List == nil {
 		return Skill{}, false
 	}
-	all, _ := o.Skills()
+	all, _ := s.List()
 	i := slices.IndexFunc(all, func(s Skill) bool { return s.Name == name })
 	if i < 0 {
 		return Skill{}, false

@@ -92,7 +92,7 @@ func TestTurns(t *testing.T) {
 	if got, want := list(), "four: no answer, three: answered, two: no answer, one: answered"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	a.Busy = func() bool { return true }
+	a.FrontEnd.Busy = func() bool { return true }
 	if got, want := list(), "four: answered, three: answered, two: no answer, one: answered"; got != want {
 		t.Errorf("during a turn: got %s, want %s", got, want)
 	}

@@ -144,7 +144,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			Until: a.until(), Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},
-		PromptFiles: promptFiles{a}.places(), Skills: a.project.skills.rows, Memory: a.project.memories, System: func(own string) string { return wholeSystem(a, own) },
+		PromptFiles: promptFiles{a}.places(), Skills: app.Skills{List: a.project.skills.rows}, Memory: a.project.memories, System: func(own string) string { return wholeSystem(a, own) },
 
 		Export:  exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
 		Restart: func(dir, conversation, notice string) { a.nextDir, a.next = dir, nextStart{conversation, notice} },

@@ -23,7 +23,7 @@ type deps struct {
 func newDeps(o app.Options, out io.Writer) *deps {
 	a := app.New(o)
 	board := clip.New(a.Getenv, a.StateDir(), a.Directory, nil)
-	a.ClipboardImage = board.Image
+	a.FrontEnd.ClipboardImage = board.Image
 	return &deps{board: board, runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }
 
@@ -51,7 +51,7 @@ func (d *deps) copy(text, what string, then func()) {
 
 // requireIdle reports whether no turn is running; otherwise it writes a message.
 func (d *deps) requireIdle() bool {
-	if d.app.Busy() {
+	if d.app.FrontEnd.Busy() {
 		d.writeLine("Stop the running turn first, with ctrl+c.")
 		return false
 	}

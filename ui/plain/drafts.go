@@ -119,7 +119,7 @@ func (d *drafts) storeSoon() (stored func() error) {
 		d.key = ""
 	}
 	draft := d.app.NewDraft(d.text, d.app.Attached)
-	draft.Model = d.app.ChosenModel
+	draft.Model = d.app.Models.Chosen
 	return d.app.Library.Drafts().SaveAsync(key, draft, old...)
 }
 

@@ -58,8 +58,8 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	p.shells = &shells{deps: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
 	p.panels = &panels{deps: d, lists: p.lists, questions: p.questions}
 	p.conversation = &conversation{deps: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
-	d.app.Busy = func() bool { return p.turns.current != nil }
-	d.app.BeforeSwitch = func() {
+	d.app.FrontEnd.Busy = func() bool { return p.turns.current != nil }
+	d.app.FrontEnd.BeforeSwitch = func() {
 		_ = p.drafts.store()
 		if p.asides > 0 {
 			p.endAsides()
@@ -128,7 +128,7 @@ func (p *frontend) tick() {
 func (p *frontend) settle() {
 	switch {
 	case p.isOver, len(p.input.pending) > 0, p.questions.settle():
-	case !p.app.Busy() && p.pending == 0 && !p.out.Prompted():
+	case !p.app.FrontEnd.Busy() && p.pending == 0 && !p.out.Prompted():
 		p.out.Ask(p.input.prompt())
 	}
 }
@@ -236,7 +236,7 @@ func (p *frontend) quit() {
 	if jobs := p.app.EndingJobs(); jobs != "" {
 		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
-	if p.app.Busy() {
+	if p.app.FrontEnd.Busy() {
 		p.writeLine("Stopping.")
 	} else {
 		p.writeLine("Goodbye.")

@@ -76,7 +76,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 // models switches to the model named query, or lets the user choose if query is "" or matches
 // several.
 func (p *panels) models(query string) {
-	use := func(name string) { p.apply(p.app.UseModel(name)) }
+	use := func(name string) { p.apply(p.app.Models.Use(name)) }
 	if query == "" {
 		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return

@@ -83,7 +83,7 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 // the end of the turn if later is set.
 func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	var compared *candidates.Prompt
-	if !s.app.Busy() {
+	if !s.app.FrontEnd.Busy() {
 		var err error
 		if compared, err = candidates.Open(s.app); err != nil {
 			s.notSent(text, err)
@@ -92,10 +92,10 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	}
 	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
-	s.app.ChosenModel = ""
+	s.app.Models.Chosen = ""
 	s.app.RememberPrompt(text)
 	s.drafts.storeSoon() // disk errors are reported by reportSave
-	if s.app.Busy() {
+	if s.app.FrontEnd.Busy() {
 		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, false, parts))
 		return
 	}

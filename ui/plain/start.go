@@ -32,11 +32,11 @@ func (p *frontend) start() {
 	p.writeLine("Type /help for help, ctrl+d quits.")
 	p.concurrent(p.app.Prompts.Read)
 	p.conversation.onSave()
-	p.app.AskUser = func(next func() app.Effect) { p.mail.post(func() { p.apply(next()) }) }
+	p.app.FrontEnd.AskUser = func(next func() app.Effect) { p.mail.post(func() { p.apply(next()) }) }
 	p.app.WatchAll(func(happened func() app.Effect) {
 		p.mail.post(func() {
 			p.apply(happened())
-			p.apply(p.app.NextQuestion())
+			p.apply(p.app.MCP.NextQuestion())
 		})
 	})
 	p.drafts.writeAttachments(p.app.Attached)
@@ -72,7 +72,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 // first sends the prompt of the command line, or performs the other actions that the command line requests.
 func (p *frontend) first() {
 	p.apply(p.app.Started())
-	discovery := p.app.DiscoverModels()
+	discovery := p.app.Models.Discover()
 	p.apply(discovery)
 	_, waits := discovery.(app.Prepare)
 	if p.app.Start.Find != nil {

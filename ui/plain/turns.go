@@ -168,7 +168,7 @@ func (t *turns) follow(d session.Done) {
 		t.run(false, next.Parts...)
 	case d.Err == nil:
 		t.name()
-		t.apply(t.app.LearnModel())
+		t.apply(t.app.Models.Learn())
 	}
 }
 

@@ -108,7 +108,7 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 	}
 	b.chat.Replay()
 	b.chat.Transcript.ShowMessage(seq)
-	return b.Perform(b.App.BranchFiles())
+	return b.Perform(b.App.Files.Restore())
 }
 
 // edit puts a message of the user into the composer, to be sent again as a

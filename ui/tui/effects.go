@@ -188,7 +188,7 @@ func askNext(m *Model) tea.Cmd {
 	if m.overlay.Dialog != nil || m.App.Trust.Question != "" {
 		return nil
 	}
-	return m.perform(m.App.NextQuestion())
+	return m.perform(m.App.MCP.NextQuestion())
 }
 
 // leastColumn is the number of cells for a wide value in a column of a list.

@@ -74,14 +74,14 @@ func newModel(o Options) *Model {
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels, parts{m.branches, m.overlay})
 	m.greeter, m.comparer, m.column, m.pane = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts), find[pane](m.parts)
 
-	a.ClipboardImage = board.Image
-	a.KeyOf = m.keymap.keyOf
-	a.Busy = func() bool { return m.chat.Turn != nil }
-	a.Terminal = known.state
-	a.RequestTokens = m.input.ContextTokens
-	a.StatusLine = m.lineOf
-	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
-	a.AskUser = func(next func() app.Effect) {
+	a.FrontEnd.ClipboardImage = board.Image
+	a.FrontEnd.KeyOf = m.keymap.keyOf
+	a.FrontEnd.Busy = func() bool { return m.chat.Turn != nil }
+	a.FrontEnd.Terminal = known.state
+	a.FrontEnd.RequestTokens = m.input.ContextTokens
+	a.FrontEnd.StatusLine = m.lineOf
+	a.FrontEnd.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
+	a.FrontEnd.AskUser = func(next func() app.Effect) {
 		s.Send(doMsg(func() tea.Cmd { return m.perform(next()) }))
 	}
 	a.WatchAll(func(happened func() app.Effect) {
@@ -147,7 +147,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	case ask != nil:
 		return ask(prompt)
 	}
-	if _, waits := m.App.DiscoverModels().(app.Prepare); waits {
+	if _, waits := m.App.Models.Discover().(app.Prepare); waits {
 		m.pending.first = prompt
 		return nil
 	}

@@ -94,7 +94,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case m.App.Session.Queue.Len() > 0: // queued after the turn last checked
 		return m.chat.Next()
 	case d.Err == nil:
-		return tea.Batch(m.chat.GenerateTitle(), m.perform(m.App.LearnModel()), m.Notify("Answered: "+m.App.Session.Title()))
+		return tea.Batch(m.chat.GenerateTitle(), m.perform(m.App.Models.Learn()), m.Notify("Answered: "+m.App.Session.Title()))
 	}
 	return m.Notify("Failed: " + app.ErrorText(d.Err))
 }

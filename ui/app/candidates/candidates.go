@@ -26,7 +26,7 @@ func Text(a *app.App) string {
 	if a.Compared.Judge != "" {
 		text += " · judged by " + a.Compared.Judge
 	}
-	return text + " · " + a.KeyOf("compare") + " turns it off"
+	return text + " · " + a.FrontEnd.KeyOf("compare") + " turns it off"
 }
 
 // A Prompt holds the models that answer one prompt.
@@ -92,14 +92,14 @@ func (c List) Choose(a *app.App, n int) app.Effect {
 	names := c.Reveal(a)
 	e := app.Then{app.SessionOpened{}, c.storeChoice(a, n)}
 	if chosen.Name != a.Session.Model().Name {
-		e = append(e, a.FollowModel(chosen.Name))
+		e = append(e, a.Models.Follow(chosen.Name))
 	}
 	switch {
 	case chosen.Name != a.Session.Model().Name: // the model could not be opened
 	case names != "":
 		e = append(e, app.Toast("Continuing with "+chosen.Name+" · "+names))
 	default:
-		e = append(e, app.Toast("Continuing with "+chosen.Label+" · other answers: "+a.KeyOf("tree")))
+		e = append(e, app.Toast("Continuing with "+chosen.Label+" · other answers: "+a.FrontEnd.KeyOf("tree")))
 	}
 	return e
 }
@@ -119,7 +119,7 @@ func (c List) Leave(a *app.App) app.Effect {
 	if kept.Name != model {
 		a.Session.Annotate(0, session.ModelSwitched{From: kept.Name, To: model})
 	}
-	toast := "Kept the answer of " + kept.Label + " · other answers: " + a.KeyOf("tree")
+	toast := "Kept the answer of " + kept.Label + " · other answers: " + a.FrontEnd.KeyOf("tree")
 	if names != "" {
 		toast = "Kept the answer of " + kept.Name + " · " + names
 	}

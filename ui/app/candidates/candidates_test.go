@@ -87,7 +87,7 @@ func TestBlind(t *testing.T) {
 	}
 	p.Models = models
 	a.Unnamed = true
-	a.FollowModel = func(name string) app.Effect {
+	a.Models.Follow = func(name string) app.Effect {
 		a.Session.SetModel(llm.Endpoint{Name: name})
 		return nil
 	}

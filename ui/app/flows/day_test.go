@@ -109,7 +109,7 @@ func TestDay(t *testing.T) {
 				t.Errorf("%s: %+v", line, b.Read())
 			}
 		}
-		a.AskUser = func(next func() app.Effect) {
+		a.FrontEnd.AskUser = func(next func() app.Effect) {
 			side("/btw and now?")
 			next().(*app.ModelQuestion).Answer([]int{1}, "")
 		}

@@ -53,7 +53,7 @@ func (b *Branch) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // look returns a command that reads the branch, or nil if it was read recently.
 func (b *Branch) look() tea.Cmd {
-	now, cause := b.Now(), branchCause{b.App.Directory, b.App.Busy(), b.Unfocused, len(b.App.Attached)}
+	now, cause := b.Now(), branchCause{b.App.Directory, b.App.FrontEnd.Busy(), b.Unfocused, len(b.App.Attached)}
 	if cause == b.seen && now.Before(b.next) {
 		return nil
 	}

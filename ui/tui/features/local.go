@@ -38,5 +38,5 @@ func (f *Local) look() tea.Cmd {
 		return nil
 	}
 	f.drawn = false
-	return f.Perform(f.App.DiscoverModels())
+	return f.Perform(f.App.Models.Discover())
 }

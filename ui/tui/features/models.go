@@ -40,7 +40,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return f.loadCatalog(), false
 	case common.OpenMsg:
 		if app.Panel(msg.Panel) == app.PanelModels {
-			return f.pick("Model", msg.Query, f.App.UseModel), true
+			return f.pick("Model", msg.Query, f.App.Models.Use), true
 		}
 	case app.PickModel:
 		return f.pick(msg.Title, "", msg.Chosen), true

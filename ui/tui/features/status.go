@@ -92,7 +92,7 @@ func (s *StatusCommand) updated() tea.Cmd {
 	}
 	return s.changed(statusFacts{
 		Session: c.ID(), Title: c.Title(), Model: model.Name, Effort: string(c.Effort()), Mode: string(c.Policy().Mode()),
-		Window: model.Context, Filled: s.App.RequestTokens(), Total: total, Busy: s.App.Busy(), Queue: c.Queue.Len(),
+		Window: model.Context, Filled: s.App.FrontEnd.RequestTokens(), Total: total, Busy: s.App.FrontEnd.Busy(), Queue: c.Queue.Len(),
 	})
 }
 

@@ -212,7 +212,7 @@ func TestWelcomeKeys(t *testing.T) {
 		{"down down down down enter", "send " + tries[0], 0, true}, {"down enter", "app.Toast", 0, true},
 	} {
 		d := newDesk(t, "fake/one")
-		d.App.Busy = func() bool { return true }
+		d.App.FrontEnd.Busy = func() bool { return true }
 		w := &Welcome{Deps: d.Deps, found: suggestions{examples: tries, recent: recentRows}}
 		var handled bool
 		for key := range strings.FieldsSeq(tt.keys) {
@@ -428,7 +428,7 @@ func TestModelPrefs(t *testing.T) {
 			t.Errorf("%s %t: %q, want %q", tt.name, tt.on, got, tt.want)
 		}
 	}
-	f.pick("Model", "", d.App.UseModel)
+	f.pick("Model", "", d.App.Models.Use)
 	for _, tt := range []struct {
 		mark func(string, bool) tea.Cmd
 		on   bool
@@ -548,7 +548,7 @@ func TestLocal(t *testing.T) {
 	} {
 		d := newDesk(t, "a/one")
 		d.App.Reopened = func() app.Effect { return d.effect("started") }
-		d.App.DiscoverModels = func() app.Effect { return d.effect("looked") }
+		d.App.Models.Discover = func() app.Effect { return d.effect("looked") }
 		d.Deps.Perform = func(app.Effect) tea.Cmd { return nil }
 		f := &Local{Deps: d.Deps}
 		for _, msg := range tt.msgs {
@@ -666,7 +666,7 @@ func TestBranch(t *testing.T) {
 	}
 	for name, change := range map[string]func(){
 		"two seconds":      func() { d.now = d.now.Add(branchInterval) },
-		"an answer begins": func() { d.App.Busy = func() bool { return true } },
+		"an answer begins": func() { d.App.FrontEnd.Busy = func() bool { return true } },
 		"another window":   func() { d.Unfocused = true },
 		"an attachment":    func() { d.App.Attached = []llm.Part{{}} },
 	} {

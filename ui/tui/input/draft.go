@@ -38,7 +38,7 @@ type draft struct {
 	tokens  int        // approximate number of tokens, including attachments
 	version int        // number of the draft; incremented before tokens are counted and when it is sent
 	seen    int        // value of Composer.Changes that changed accounts for, or that needs no store
-	model   string     // value of App.ChosenModel that changed accounts for
+	model   string     // value of App.Models.Chosen that changed accounts for
 	reached string     // model whose server was connected to for this draft; "" for none
 	left    *leftDraft // draft of the conversation being left; nil for none
 }
@@ -94,10 +94,10 @@ func (in *Input) Changed() tea.Cmd {
 // Watch calls Changed if the composer's text or the chosen model has changed. Call it after everything
 // that may change them.
 func (in *Input) Watch() tea.Cmd {
-	if in.Composer.Changes() == in.draft.seen && in.App.ChosenModel == in.draft.model {
+	if in.Composer.Changes() == in.draft.seen && in.App.Models.Chosen == in.draft.model {
 		return nil
 	}
-	in.draft.seen, in.draft.model = in.Composer.Changes(), in.App.ChosenModel
+	in.draft.seen, in.draft.model = in.Composer.Changes(), in.App.Models.Chosen
 	in.connect()
 	return in.Changed()
 }
@@ -162,7 +162,7 @@ func (in *Input) store(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
 	d, key := in.App.NewDraft(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
-	d.Left, d.Model = left, in.App.ChosenModel
+	d.Left, d.Model = left, in.App.Models.Chosen
 	empty := d.Text == "" && len(d.Parts) == 0
 	if empty && in.draft.key == "" {
 		return func() error { return nil }
@@ -189,7 +189,7 @@ func (in *Input) store(left bool) func() error {
 // Sent removes the draft that was just sent, and adds it to the history as a plain
 // prompt, so that a recalled prompt does not run as a command.
 func (in *Input) Sent(text string) tea.Cmd {
-	in.App.ChosenModel, in.draft.model = "", ""
+	in.App.Models.Chosen, in.draft.model = "", ""
 	var drafts []string
 	if key := in.forget(); key != "" {
 		drafts = []string{key}
@@ -223,7 +223,7 @@ func (in *Input) Forget() func() {
 // Leave stores the draft of the conversation being left.
 func (in *Input) Leave() tea.Cmd {
 	in.Watch()
-	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.ChosenModel, in.App.Attached}
+	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.Models.Chosen, in.App.Attached}
 	if !in.draft.changed && in.draft.key == "" {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (in *Input) RestoreDraft() {
 		in.draft.key = key
 	}
 	app.RestoreModel(in.App, d.Model)
-	in.draft.model = in.App.ChosenModel
+	in.draft.model = in.App.Models.Chosen
 	in.Composer.Reset()
 	in.App.Attached = append(in.App.Attached, d.Parts...)
 	if strings.TrimSpace(d.Text) != "" {

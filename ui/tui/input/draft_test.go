@@ -107,7 +107,7 @@ func TestChosenModelOutlivesTheProgram(t *testing.T) {
 		for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
 			cmd()
 		}
-		in.App.ChosenModel = "far/two"
+		in.App.Models.Chosen = "far/two"
 		if in.Watch(); !in.draft.changed {
 			t.Errorf("%s: a chosen model is not stored", name)
 		}

@@ -308,7 +308,7 @@ func (in *Input) Layout(width, room int) int {
 	if room >= band.AiryFrom {
 		in.band.pad = 1
 	}
-	if busy := in.App.Busy(); busy != in.band.busy {
+	if busy := in.App.FrontEnd.Busy(); busy != in.band.busy {
 		in.band.busy = busy
 		in.Composer.SetPlaceholder(map[bool]string{false: askAnything, true: "Queue a message"}[busy])
 	}

@@ -378,7 +378,7 @@ func TestEndedCommands(t *testing.T) {
 // The draft of a conversation that was left is there again before it is stored, and is stored once more then as an open one.
 func TestBackToTheDraft(t *testing.T) {
 	in := begin(t)
-	in.App.ChosenModel = ""
+	in.App.Models.Chosen = ""
 	in.Composer.SetValue("one")
 	in.App.Attached = []llm.Part{picture}
 	left := in.Leave()

@@ -93,7 +93,7 @@ func (s *Sidebar) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return tea.Batch(s.ShowToast(text), s.Perform(s.App.SaveState(Panel, kept))), true
 	case common.UpdatedMsg:
 		const pause = 250 * time.Millisecond // between two drawings while an answer arrives
-		if !s.App.Busy() || s.Now().Sub(s.drawn) >= pause {
+		if !s.App.FrontEnd.Busy() || s.Now().Sub(s.drawn) >= pause {
 			s.lines = nil
 		}
 		return s.countFiles(), false
@@ -209,7 +209,7 @@ func (s *Sidebar) title() []string {
 
 // context returns the used part of the context window, the cost, and the share of the input read from caches.
 func (s *Sidebar) context() []string {
-	used, window := s.App.RequestTokens(), s.App.Session.Model().Context
+	used, window := s.App.FrontEnd.RequestTokens(), s.App.Session.Model().Context
 	total, _ := s.App.Session.Spending.Usage()
 	figure := format.Tokens(used) + " tokens"
 	if window > 0 {
@@ -266,12 +266,12 @@ const most = 12
 // countFiles counts the lines of the changed files after a turn. It also checks every two seconds, because /undo changes
 // files without a turn.
 func (s *Sidebar) countFiles() tea.Cmd {
-	f, now, count := &s.files, s.Now(), s.App.ChangedFiles
+	f, now, count := &s.files, s.Now(), s.App.Files.Count
 	if f.of != s.App.Session {
 		*f = changedFiles{of: s.App.Session}
 	}
 	was := f.idle
-	if f.idle = !s.App.Busy(); !f.idle || was && now.Sub(f.looked) < 2*time.Second || f.counts || count == nil {
+	if f.idle = !s.App.FrontEnd.Busy(); !f.idle || was && now.Sub(f.looked) < 2*time.Second || f.counts || count == nil {
 		return nil
 	}
 	f.looked, f.counts = now, true

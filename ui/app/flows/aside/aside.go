@@ -106,7 +106,7 @@ func (f *flow) run(arg string) app.Effect {
 		}
 		x.question, x.model = strings.TrimSpace(question), model
 	}
-	switch key := f.app.KeyOf(command); {
+	switch key := f.app.FrontEnd.KeyOf(command); {
 	case x.question != "":
 	case arg == "" && !strings.HasPrefix(key, "/"):
 		return app.DraftCommand("/" + command + " ")
@@ -311,7 +311,7 @@ func (f *flow) keep(s *aside) app.Effect {
 	case len(said) == 0:
 		return app.Toast("There is no answer to keep yet")
 	case already:
-		return app.Toast("Kept already · " + f.app.KeyOf("tree") + " shows the branch")
+		return app.Toast("Kept already · " + f.app.FrontEnd.KeyOf("tree") + " shows the branch")
 	}
 	result, save := make(chan error, 1), app.Async(func(context.Context) app.Effect { f.save(s); return nil })
 	var queued atomic.Bool
@@ -330,7 +330,7 @@ func (f *flow) keep(s *aside) app.Effect {
 		if err != nil {
 			return app.Fail(err)
 		}
-		return app.Then{app.Toast("Kept as a branch · " + f.app.KeyOf("tree") + " shows it"), save}
+		return app.Then{app.Toast("Kept as a branch · " + f.app.FrontEnd.KeyOf("tree") + " shows it"), save}
 	default:
 		queued.Store(true)
 		return app.Then{app.Toast("Kept as a branch when the turn ends"), save} // if it has ended meanwhile

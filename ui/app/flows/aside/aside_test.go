@@ -180,7 +180,7 @@ func TestNoQuestion(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	a.KeyOf = func(string) string { return "ctrl+x /" }
+	a.FrontEnd.KeyOf = func(string) string { return "ctrl+x /" }
 	if got := apptest.See(apptest.Do(t, a, "/btw")); got.Text != "/btw " || !got.IsCommand {
 		t.Errorf("the key inserts %q", got.Text)
 	}

@@ -113,7 +113,7 @@ func (q *question) read() error {
 
 // ask asks the questions and waits for the answers.
 func (f *flow) ask(ctx context.Context, key string, questions []question) act.Outcome {
-	if f.app.AskUser == nil {
+	if f.app.FrontEnd.AskUser == nil {
 		return act.Outcome{Text: "The user cannot be asked here. Decide yourself.", Failed: true}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func (f *flow) ask(ctx context.Context, key string, questions []question) act.Ou
 		default:
 		}
 	}}
-	f.app.AskUser(func() app.Effect { return f.begin(c) })
+	f.app.FrontEnd.AskUser(func() app.Effect { return f.begin(c) })
 	select {
 	case out := <-answer:
 		return out

@@ -28,7 +28,7 @@ func askingApp(t *testing.T, turns ...llmtest.Turn) (*app.App, *tools.Set, <-cha
 		o.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Strategy: "native", Model: llmtest.New(turns...)})
 	})
 	asked := make(chan *app.ModelQuestion, 1)
-	a.AskUser = func(next func() app.Effect) {
+	a.FrontEnd.AskUser = func(next func() app.Effect) {
 		if q, ok := next().(*app.ModelQuestion); ok {
 			asked <- q
 		}
@@ -162,7 +162,7 @@ func TestSameQuestion(t *testing.T) {
 	again := llmtest.Call(llm.Part{ID: "1", Name: act.AskTool, Input: one})
 	a, _, _ := askingApp(t, again, again, again, again, llmtest.Say("Fine."), again, again, again, again, again, again, llmtest.Say("Fine."))
 	n := 0
-	a.AskUser = func(next func() app.Effect) {
+	a.FrontEnd.AskUser = func(next func() app.Effect) {
 		if q, ok := next().(*app.ModelQuestion); ok {
 			n++
 			q.Answer(nil, fmt.Sprint("answer ", n))

@@ -35,7 +35,7 @@ func Register(a *app.App) {
 	a.Commands = append(a.Commands,
 		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Settings: search, change, undo", Unavailable: f.unavailable, Args: f.arguments, Run: f.run},
 		app.Command{Name: "statusline", Group: app.Program, Arg: "WORD", Help: "Choose the words of the status line", Unavailable: f.noStatusLine, Args: f.statusArguments, Run: f.statusLine})
-	a.WriteTables = f.writeTables
+	a.ConfigFile.WriteTables = f.writeTables
 }
 
 // A flow changes the configuration of an App.
@@ -386,7 +386,7 @@ func (f flow) replace(c app.ConfigChange) (cfg any, err error) {
 	return checked, nil
 }
 
-// writeTables is App.WriteTables.
+// writeTables is App.ConfigFile.WriteTables.
 func (f flow) writeTables(parent string, tables map[string]string, said string, undone func() error) app.Effect {
 	s := f.read()
 	if why := f.readOnly(); why != "" {

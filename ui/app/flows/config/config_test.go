@@ -197,7 +197,7 @@ func TestStatusLine(t *testing.T) {
 	if why := c.Unavailable(); why != "There is no status line here" {
 		t.Error(why)
 	}
-	a.StatusLine = func(words []string) string { return strings.Join(words, " · ") }
+	a.FrontEnd.StatusLine = func(words []string) string { return strings.Join(words, " · ") }
 	for _, step := range []struct{ arg, written, listed string }{
 		{"", "", "model effort badge folder branch command | cost mode | speed"},
 		{"speed", `["model", "effort", "badge", "folder", "branch", "command", "cost", "mode", "speed"]`, "model effort badge folder branch command | cost mode speed |"},

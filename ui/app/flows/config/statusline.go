@@ -18,7 +18,7 @@ const leftWords = 6
 
 // noStatusLine returns why the status line cannot be changed; "" if it can.
 func (f flow) noStatusLine() string {
-	if f.app.StatusLine == nil {
+	if f.app.FrontEnd.StatusLine == nil {
 		return "There is no status line here"
 	}
 	return f.unavailable()
@@ -96,7 +96,7 @@ func (f flow) statusWords(s state, known []string) []string {
 
 // statusList lists the words, those that are shown in their order, with the line as it is.
 func (f flow) statusList(shown, known []string, selected string) app.Effect {
-	line := f.app.StatusLine(shown)
+	line := f.app.FrontEnd.StatusLine(shown)
 	var rows []app.Item
 	for i, group := range []string{"Left", "Right", "Not shown"} {
 		for _, word := range append(slices.Clone(shown), known...) {

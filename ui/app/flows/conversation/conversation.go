@@ -174,7 +174,7 @@ func otherDirectories(o app.Options) (all []string, err error) {
 func (f flow) busyOrEmpty() string { return cmp.Or(f.app.BusyText(), f.app.EmptyText()) }
 
 func (f flow) nothingFailed() string {
-	if f.app.Busy() || !f.app.Session.Unanswered() {
+	if f.app.FrontEnd.Busy() || !f.app.Session.Unanswered() {
 		return "Nothing to retry"
 	}
 	return ""

@@ -37,7 +37,7 @@ func ask(t *testing.T, s *session.Session, name string, exchanges ...[2]string) 
 func TestNewConversation(t *testing.T) {
 	a := apptest.New(t, Register)
 	left := ""
-	a.BeforeSwitch = func() { left = a.Session.ID() }
+	a.FrontEnd.BeforeSwitch = func() { left = a.Session.ID() }
 	a.Session.Policy().SetMode(act.ModeAuto)
 	a.Session.SetEffort(llm.EffortLow)
 	old := a.Session
@@ -73,7 +73,7 @@ func TestRename(t *testing.T) {
 func TestOpenedTooLate(t *testing.T) {
 	a := apptest.New(t, Register)
 	own, busy := a.Session, false
-	a.Busy = func() bool { return busy }
+	a.FrontEnd.Busy = func() bool { return busy }
 	read := apptest.See(a.OpenSession("another", 0)).Prepare(context.Background())
 	busy = true
 	if e := read(); apptest.See(e).SessionOpened != nil || a.Session != own || apptest.See(e).Toast == "" {
@@ -174,7 +174,7 @@ func TestEditAndBranches(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	restored := false
-	a.BranchFiles = func() app.Effect { restored = true; return nil }
+	a.Files.Restore = func() app.Effect { restored = true; return nil }
 	l := app.ChooseBranch(a)
 	for _, item := range l.Items {
 		if item.Title != "two" {
@@ -236,7 +236,7 @@ func TestFork(t *testing.T) {
 	if path := own.Path(); path[len(path)-1].Message.Text() != "1" {
 		t.Errorf("the prompt stays in the original: %q", path[len(path)-1].Message.Text())
 	}
-	a.Busy = func() bool { return true }
+	a.FrontEnd.Busy = func() bool { return true }
 	if e := app.ContinueInFork(a, 1); apptest.See(e).Toast != "Stop the running turn first" {
 		t.Errorf("during a turn: %+v", e)
 	}

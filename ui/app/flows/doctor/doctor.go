@@ -16,7 +16,7 @@ func Register(a *app.App) {
 			}
 			return ""
 		}, Run: func(string) app.Effect {
-			terminal := a.Terminal()
+			terminal := a.FrontEnd.Terminal()
 			return app.Then{app.Toast("Checking…"), app.Async(func(ctx context.Context) app.Effect {
 				return app.Page{Title: "Doctor", Parts: a.Machine.Checkup(ctx, terminal)}
 			})}

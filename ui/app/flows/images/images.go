@@ -19,7 +19,7 @@ import (
 func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands, app.Command{Name: "image", Aliases: []string{"draw"}, Group: app.Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: f.none, Run: f.run})
-	a.DrawAgain = func(model string) app.Effect { return f.draw(model, "", false, "", "") }
+	a.Models.Images.DrawAgain = func(model string) app.Effect { return f.draw(model, "", false, "", "") }
 }
 
 // A flow draws images in the open conversation.

@@ -23,17 +23,15 @@ import (
 // newPainter returns an application with an image model that answers with turns, and the list of opened models.
 func newPainter(t *testing.T, turns ...llmtest.Turn) (a *app.App, painter *llmtest.Fake, opened *[]string) {
 	a, painter, opened = apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }), llmtest.New(turns...), new([]string)
-	a.Models.Images = app.ImageModels{
-		List: func() []app.Item {
-			return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}}
-		},
-		Open: func(_ context.Context, name string) (llm.Endpoint, error) {
-			*opened = append(*opened, name)
-			if name == "far/away" {
-				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Message: "no key"}
-			}
-			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
-		},
+	a.Models.Images.List = func() []app.Item {
+		return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}}
+	}
+	a.Models.Images.Open = func(_ context.Context, name string) (llm.Endpoint, error) {
+		*opened = append(*opened, name)
+		if name == "far/away" {
+			return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Message: "no key"}
+		}
+		return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
 	}
 	return a, painter, opened
 }
@@ -106,11 +104,11 @@ func TestImageOutOfReach(t *testing.T) {
 // A typed line is kept if its image cannot be drawn yet.
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
-	a.Busy = func() bool { return true }
+	a.FrontEnd.Busy = func() bool { return true }
 	if e := apptest.Run(t, a, "/image --new a fox"); apptest.See(e).Err == nil || apptest.See(e).Text != "/image --new a fox" || apptest.See(e).Turn != nil || apptest.See(e).Prepare != nil {
 		t.Errorf("%+v", e)
 	}
-	a.Busy = func() bool { return false }
+	a.FrontEnd.Busy = func() bool { return false }
 	if e := apptest.Run(t, a, "/image --new"); apptest.Toast(e) == "" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}

@@ -128,7 +128,7 @@ func (f flow) arguments() (items []app.Item) {
 
 func (f flow) unavailable() string {
 	if len(f.all.List()) == 0 {
-		return "No commands in the background · " + f.app.KeyOf("background") + " moves a running one there"
+		return "No commands in the background · " + f.app.FrontEnd.KeyOf("background") + " moves a running one there"
 	}
 	return ""
 }
@@ -154,7 +154,7 @@ func (f flow) moveToBackground(string) app.Effect {
 	case n == 0:
 		return app.Toast("No command is running")
 	}
-	return app.Toast("Moved to the background · " + f.app.KeyOf("jobs") + " shows it")
+	return app.Toast("Moved to the background · " + f.app.FrontEnd.KeyOf("jobs") + " shows it")
 }
 
 // watch reports each background command that ends, and what the sandbox says about one.

@@ -64,7 +64,7 @@ func (f flow) remember(text string) app.Effect {
 // applied adds to done that only new conversations have the change, unless the open one has not begun.
 func (f flow) applied(done string) string {
 	a := f.app
-	if !a.Session.Empty() || a.Busy() || a.System == nil {
+	if !a.Session.Empty() || a.FrontEnd.Busy() || a.System == nil {
 		return done + ", for new conversations" // a changed system prompt would lose the provider's cache
 	}
 	a.Session.SetSystem(a.System(a.Session.Personas.Current().System))

@@ -109,7 +109,7 @@ func TestConnectForModel(t *testing.T) {
 func TestConnectAlone(t *testing.T) {
 	for from, want := range map[string]string{"fake/m": "fake/m", "demo/parley": "far/first"} {
 		a, _ := connectable(t)
-		a.UseModel(from)
+		a.Models.Use(from)
 		a.FirstScreen.NoKey = true
 		if e, err := apptest.Take(t, apptest.Run(t, a, "/connect far"), canary); err != nil || len(apptest.See(e).Notes) != 1 || a.Session.Model().Name != want || app.UsesDemo(a) {
 			t.Errorf("from %s: %+v, %v, the model is %s", from, e, err, a.Session.Model().Name)
@@ -119,7 +119,7 @@ func TestConnectAlone(t *testing.T) {
 	if _, err := apptest.Take(t, apptest.Run(t, a, "/connect far"), canary); err != nil {
 		t.Fatal(err)
 	}
-	a.UseModel("far/x")
+	a.Models.Use("far/x")
 	opened := 0
 	open := a.Models.Open
 	a.Models.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
@@ -243,7 +243,7 @@ func TestConnectDuringPrompt(t *testing.T) {
 			return m, err
 		}
 		a.Models.Open = open
-		a.UseModel("far/own")
+		a.Models.Use("far/own")
 		from := session.Template{Parts: func([]string) []llm.Part { return []llm.Part{{Kind: llm.Text, Text: "hi"}} }}
 		from.Settings.Model, _ = open("far/turn")
 		locked := tt.locked

@@ -117,7 +117,7 @@ func (f *flow) startWithModel(name string) app.Effect {
 	}
 	f.app.Session.SetModel(model)
 	f.app.FirstScreen.NoKey = false
-	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keepUsed()}
+	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.FrontEnd.KeyOf("model") + " changes it"), f.keepUsed()}
 }
 
 // saveAnswer stores whether a service on this machine may answer.

@@ -28,7 +28,7 @@ func keyless(t *testing.T, services ...app.Service) *app.App {
 // looked returns the question after the search on this machine.
 func looked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
-	e := a.DiscoverModels()
+	e := a.Models.Discover()
 	if apptest.See(e).Prepare == nil {
 		t.Fatalf("a prompt does not wait: %+v", e)
 	}
@@ -129,7 +129,7 @@ func TestKeyOfAServer(t *testing.T) {
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.FirstScreen.NoKey = false
-	if e := a.DiscoverModels(); apptest.See(e).Prepare != nil || apptest.See(e).Async == nil {
+	if e := a.Models.Discover(); apptest.See(e).Prepare != nil || apptest.See(e).Async == nil {
 		t.Errorf("%+v", e)
 	} else if done := apptest.See(e).Async(t.Context()); apptest.See(done).Confirm != nil {
 		t.Errorf("asked %+v", apptest.See(done).Confirm)
@@ -143,7 +143,7 @@ func TestNothingIsOffered(t *testing.T) {
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
 	a.Models.Local.Discover = func(ctx context.Context) []app.Service { select {} }
-	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); app.TypedBecomesDraft(e) {
+	if e := apptest.See(a.Models.Discover()).Prepare(t.Context())(); app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -153,12 +153,12 @@ func TestLookingWithoutEnd(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.Models.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
-	e := apptest.See(a.DiscoverModels()).Prepare(t.Context())()
+	e := apptest.See(a.Models.Discover()).Prepare(t.Context())()
 	if a.Session.Model().Name != "box/m" || apptest.See(e).Confirm != nil || apptest.See(e).Failed != nil {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
 	a.Models.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
-	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); apptest.See(e).Failed == nil || !app.TypedBecomesDraft(e) {
+	if e := apptest.See(a.Models.Discover()).Prepare(t.Context())(); apptest.See(e).Failed == nil || !app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -167,25 +167,25 @@ func TestUnnamed(t *testing.T) {
 // are not asked about known models.
 func TestLearnModel(t *testing.T) {
 	a := keyless(t)
-	if e := a.LearnModel(); apptest.See(e).Async != nil {
+	if e := a.Models.Learn(); apptest.See(e).Async != nil {
 		t.Errorf("with nobody to ask: %+v", e)
 	}
 	told := true
 	a.Models.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) {
 		return llm.Endpoint{Name: name, Context: 32_000}, told
 	}
-	late := a.LearnModel()
+	late := a.Models.Learn()
 	told = false
-	apptest.See(a.LearnModel()).Async(t.Context())
+	apptest.See(a.Models.Learn()).Async(t.Context())
 	if model := a.Session.Model(); model.Context != 0 {
 		t.Errorf("knows %+v of a server that told nothing", model)
 	}
 	told = true
-	apptest.See(a.LearnModel()).Async(t.Context())
+	apptest.See(a.Models.Learn()).Async(t.Context())
 	if model := a.Session.Model(); model.Name != "demo/parley" || model.Context != 32_000 {
 		t.Errorf("knows %+v", model)
 	}
-	if e := a.LearnModel(); apptest.See(e).Async != nil {
+	if e := a.Models.Learn(); apptest.See(e).Async != nil {
 		t.Errorf("asks again: %+v", e)
 	}
 	a.Session.SetModel(llm.Endpoint{Name: "box/m"})

@@ -25,7 +25,7 @@ func Register(a *app.App) {
 		app.Command{Name: "more-effort", Keys: []string{"alt+."}, Group: app.ModelsGroup, Help: "Higher reasoning effort", Unavailable: f.noEfforts, Run: f.changeEffort(1)},
 		app.Command{Name: "thinking", Keys: []string{"alt+t"}, Group: app.ModelsGroup, Help: "Thinking on/off", Unavailable: f.alwaysThinks, Run: f.toggleThinking},
 	)
-	a.UseModel, a.FollowModel, a.DiscoverModels, a.LearnModel = f.use, f.follow, f.discover, f.learn
+	a.Models.Use, a.Models.Follow, a.Models.Discover, a.Models.Learn = f.use, f.follow, f.discover, f.learn
 }
 
 // A flow changes the model of the open conversation.
@@ -78,7 +78,7 @@ func (f *flow) noteUsed() app.Effect {
 
 // keepUsed makes the current model the most recently used one, and returns the effect that stores that.
 func (f *flow) keepUsed() app.Effect {
-	f.app.Models.Recent = f.app.UsedModels()
+	f.app.Models.Recent = f.app.Models.RecentAfter(f.app.Session.Model().Name)
 	return f.keep(f.app.Models.Recent)
 }
 
@@ -91,7 +91,7 @@ func (f *flow) keep(names []string) app.Effect {
 func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	to, words, refused := f.setModel(name)
 	if refused == nil {
-		f.app.ChosenModel = to.To
+		f.app.Models.Chosen = to.To
 	}
 	switch {
 	case refused != nil:
@@ -127,7 +127,7 @@ func (f *flow) cycle(by int) func(string) app.Effect {
 		}
 		e, switched := f.switchTo(name)
 		if switched {
-			return app.Then{e, f.keep(f.app.UsedModels())}
+			return app.Then{e, f.keep(f.app.Models.RecentAfter(f.app.Session.Model().Name))}
 		}
 		return e
 	}
@@ -189,7 +189,7 @@ func (f *flow) toggleThinking(string) app.Effect {
 
 func (f *flow) noOtherModel() string {
 	if len(f.app.Models.Recent) < 2 {
-		return "No other recent model · " + f.app.KeyOf("model") + " choose a model"
+		return "No other recent model · " + f.app.FrontEnd.KeyOf("model") + " choose a model"
 	}
 	return ""
 }

@@ -49,7 +49,7 @@ func TestFitWords(t *testing.T) {
 	}
 	a.Models.Open = func(string) (llm.Endpoint, error) { return far, nil }
 	want := strings.TrimSuffix(strings.Join(app.ModelFitWords(a.Session, far), " · "), " · thinking not sent") // the event says that itself
-	if e := a.UseModel("far/m"); apptest.See(e).Toast != want {
+	if e := a.Models.Use("far/m"); apptest.See(e).Toast != want {
 		t.Errorf("switching says %q, want %q", apptest.See(e).Toast, want)
 	}
 	if _, ok := apptest.See(apptest.Run(t, a, "/model far/m")).Event.(session.ModelSwitched); ok {
@@ -59,20 +59,20 @@ func TestFitWords(t *testing.T) {
 
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)
-	if e := a.UseModel("fake/other"); apptest.See(e).Event != nil || apptest.See(e).Toast != "Model: fake/m → fake/other" {
+	if e := a.Models.Use("fake/other"); apptest.See(e).Event != nil || apptest.See(e).Toast != "Model: fake/m → fake/other" {
 		t.Errorf("in an empty conversation: %+v", e)
 	}
-	a.UseModel("fake/m")
+	a.Models.Use("fake/m")
 	own := a.Session.Model()
 	own.Model = llmtest.New(llmtest.Say("an answer"))
 	a.Session.SetModel(own)
 	for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 	}
-	e := a.UseModel("fake/other")
+	e := a.Models.Use("fake/other")
 	if _, ok := apptest.See(e).Event.(session.ModelSwitched); !ok || apptest.See(e).Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Models.Recent, []string{"fake/other", "fake/m"}) {
 		t.Errorf("%+v; recent %q", e, a.Models.Recent)
 	}
-	if e := a.UseModel("far/away"); apptest.See(e).Failed == nil || a.Session.Model().Name != "fake/other" {
+	if e := a.Models.Use("far/away"); apptest.See(e).Failed == nil || a.Session.Model().Name != "fake/other" {
 		t.Errorf("%+v with %s", e, a.Session.Model().Name)
 	}
 	apptest.Run(t, a, "/next-model")
@@ -107,7 +107,7 @@ func TestModelByAlias(t *testing.T) {
 	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/b" || kept != "fake/b\nfake/m" {
 		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
 	}
-	if e := a.UseModel("fast"); !strings.Contains(apptest.See(e).Toast, "Already using fake/b") {
+	if e := a.Models.Use("fast"); !strings.Contains(apptest.See(e).Toast, "Already using fake/b") {
 		t.Errorf("again: %+v", e)
 	}
 	if e := apptest.Run(t, a, "/model fas"); apptest.See(e).View.Panel != app.PanelModels || apptest.See(e).View.Query != "fas" {

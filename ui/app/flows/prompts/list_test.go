@@ -23,7 +23,7 @@ func of(t *testing.T, list ...prompts.Prompt) (a *app.App, filled *[]string) {
 	t.Helper()
 	a = newApp(t, func() ([]prompts.Prompt, []error) { return list, nil })
 	filled = new([]string)
-	a.ServerPrompts = func() ([]app.ServerPrompt, string) {
+	a.MCP.Prompts = func() ([]app.ServerPrompt, string) {
 		return []app.ServerPrompt{{Item: app.Item{Title: "git: log", Value: "git:log"}, Fill: func(args string) app.Effect {
 			*filled = append(*filled, args)
 			return app.Draft("filled")
@@ -119,7 +119,7 @@ func TestNoPrompts(t *testing.T) {
 	} {
 		f := &Flow{Dir: tt.dir, Find: func() ([]prompts.Prompt, []error) { return tt.files, nil }}
 		a := apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }, func(o *app.Options) { o.Prompts = f })
-		a.ServerPrompts = func() ([]app.ServerPrompt, string) {
+		a.MCP.Prompts = func() ([]app.ServerPrompt, string) {
 			if tt.server {
 				return []app.ServerPrompt{{}}, ""
 			}
@@ -205,7 +205,7 @@ func TestPersona(t *testing.T) {
 	a, _ := of(t, critic, plain, say)
 	a.Directory = "/project"
 	var used []string
-	a.UseModel = func(name string) app.Effect { used = append(used, name); return app.Toast("used") }
+	a.Models.Use = func(name string) app.Effect { used = append(used, name); return app.Toast("used") }
 	a.Session.SetEffort(llm.EffortLow)
 	args := func(name string) []string { return lines(a.Command(name).Args()) }
 	if got, want := args("persona"), []string{"off | No persona | current", "critic | Find faults. …", "plain | Plain words"}; !slices.Equal(got, want) {

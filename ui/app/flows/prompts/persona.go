@@ -57,7 +57,7 @@ func (f *Flow) persona(name string) app.Effect {
 		a.Session.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Models.Resolve(p.Model) != a.Session.Model().Name {
-		return app.Then{a.UseModel(p.Model), app.Toast(app.EventText(is))}
+		return app.Then{a.Models.Use(p.Model), app.Toast(app.EventText(is))}
 	}
 	return e
 }
@@ -98,7 +98,7 @@ func (f *Flow) system(text string) app.Effect {
 		return &app.Confirm{Text: f.systemText(), Yes: "Edit", No: "Close", Harmless: true, Accept: func() app.Effect { return f.system("edit") }}
 	case text == "edit":
 		return app.DraftCommand(editSystem + own)
-	case f.app.Busy():
+	case f.app.FrontEnd.Busy():
 		return app.Then{app.DraftCommand(editSystem + text), app.Toast(f.app.BusyText())}
 	case text == off || text == "default":
 		if f.app.Session.Personas.Current().Name == "" {

@@ -100,7 +100,7 @@ func (f *Flow) Items() (items []app.Item) {
 		}
 		items = append(items, app.Item{Title: p.Name, Detail: about, Value: p.Name})
 	}
-	list, _ := f.app.ServerPrompts()
+	list, _ := f.app.MCP.Prompts()
 	for _, p := range list {
 		items = append(items, p.Item)
 	}
@@ -137,7 +137,7 @@ func (f *Flow) none() string {
 	if len(f.files()) > 0 {
 		return ""
 	}
-	list, unavailable := f.app.ServerPrompts()
+	list, unavailable := f.app.MCP.Prompts()
 	if len(list) == 0 && f.Dir != "" {
 		return "No prompts yet. /save-prompt NAME saves your last message as one"
 	}
@@ -146,7 +146,7 @@ func (f *Flow) none() string {
 
 // ofServer returns the MCP server's prompt with this name; nil if there is none.
 func (f *Flow) ofServer(name string) *app.ServerPrompt {
-	list, _ := f.app.ServerPrompts()
+	list, _ := f.app.MCP.Prompts()
 	if i := slices.IndexFunc(list, func(p app.ServerPrompt) bool { return p.Value == name }); i >= 0 {
 		return &list[i]
 	}
@@ -193,8 +193,8 @@ func (f *Flow) named(text string) func() app.Effect {
 	if p := known.named(name); p != nil {
 		return func() app.Effect { return f.send(p, args, nil) }
 	}
-	if _, ok := f.app.SkillNamed(name); ok && f.app.UseSkill != nil {
-		return func() app.Effect { return f.app.UseSkill(strings.TrimSpace(name + " " + args)) }
+	if _, ok := f.app.Skills.Named(name); ok && f.app.Skills.Use != nil {
+		return func() app.Effect { return f.app.Skills.Use(strings.TrimSpace(name + " " + args)) }
 	}
 	if p := f.ofServer(name); p != nil {
 		return func() app.Effect { return p.Fill(args) }

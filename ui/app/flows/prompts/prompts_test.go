@@ -26,7 +26,7 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	e, _ := a.Prompts.Run("/review")
 	read := apptest.See(e).Prepare(context.Background())
 	a.Attached = append(a.Attached, part("meanwhile"))
-	a.Busy = func() bool { return true } // so that the sent message is queued and can be inspected
+	a.FrontEnd.Busy = func() bool { return true } // so that the sent message is queued and can be inspected
 	read()
 	queued, _ := a.Session.Queue.All()
 	if len(queued) != 1 || len(queued[0].Parts) != 3 || queued[0].Parts[1].Name != "meanwhile" || len(a.Attached) > 0 {
@@ -46,7 +46,7 @@ func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 		a.Attached = []llm.Part{{Kind: llm.Text, Name: "before", Text: "before"}}
 		e, _ := a.Prompts.Run("/review now")
 		read := apptest.See(e).Prepare(context.Background())
-		a.Busy = func() bool { return true }
+		a.FrontEnd.Busy = func() bool { return true }
 		e = read()
 		if n := a.Session.Queue.Len(); n > 0 || apptest.See(e).Err == nil || apptest.See(e).Text != "/review now" || len(a.Attached) != 1 {
 			t.Errorf("%q: %d queued, %d attached, %+v", p.Body, n, len(a.Attached), e)
@@ -81,7 +81,7 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		t.Errorf("/persona: %+v", e)
 	}
 	a = early()
-	a.Skills = func() ([]app.Skill, []error) { // called in the middle of the search
+	a.Skills.List = func() ([]app.Skill, []error) { // called in the middle of the search
 		a.Prompts.Read()
 		return nil, nil
 	}

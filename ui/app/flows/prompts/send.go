@@ -29,7 +29,7 @@ func (f *Flow) send(p *prompts.Prompt, args string, values map[string]string) ap
 	a := f.app
 	o, s, line, alone := a.Options, a.Session, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || promptfile.ChangesTurn(p)
 	refused := app.Failure{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Line: line}
-	if alone && a.Busy() {
+	if alone && a.FrontEnd.Busy() {
 		return refused
 	}
 	a.RememberPrompt(line)
@@ -41,14 +41,14 @@ func (f *Flow) send(p *prompts.Prompt, args string, values map[string]string) ap
 				return app.Failure{Err: err, Line: line}
 			case a.Session != s:
 				return app.Failure{Err: errors.New("another conversation was opened: not sent"), Line: line}
-			case alone && a.Busy(): // a turn began meanwhile
+			case alone && a.FrontEnd.Busy(): // a turn began meanwhile
 				return refused
 			}
 			attached, own := a.Attached, from.Parts // includes attachments added meanwhile
 			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil
-			if a.Busy() {
+			if a.FrontEnd.Busy() {
 				s.Queue.Add(from.Parts(nil)...)
 				return app.Then{app.Notes(notes), app.Toast("Queued – sent when the answer is done")}
 			}

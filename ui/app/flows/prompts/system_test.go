@@ -86,7 +86,7 @@ func TestSystem(t *testing.T) {
 			t.Errorf("%.40s: the draft %.40q is no command", step.line, apptest.See(e).Text)
 		}
 	}
-	a.Busy = func() bool { return true }
+	a.FrontEnd.Busy = func() bool { return true }
 	if e := apptest.Run(t, a, "/system x y"); apptest.See(e).Text != "/system x y" || apptest.See(e).Toast == "" || a.Session.Personas.Current().Name != "" {
 		t.Errorf("while a turn runs: %+v", e)
 	}

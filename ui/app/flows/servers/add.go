@@ -248,7 +248,7 @@ func (f flow) write(servers map[string]found, notes []string) app.Effect {
 	if f.app.Session != nil { // undo lasts as long as the program
 		said += undoHint
 	}
-	e := f.app.WriteTables("mcp", tables, said, func() error { return f.forget(secrets) })
+	e := f.app.ConfigFile.WriteTables("mcp", tables, said, func() error { return f.forget(secrets) })
 	return f.then(e, secrets, f.save)
 }
 
@@ -350,6 +350,6 @@ func (f flow) removeWith(name string, values map[string]string) app.Effect {
 	if f.app.Session != nil {
 		said += undoHint
 	}
-	e := f.app.WriteTables("mcp", map[string]string{name: ""}, said, func() error { return f.save(secrets) })
+	e := f.app.ConfigFile.WriteTables("mcp", map[string]string{name: ""}, said, func() error { return f.save(secrets) })
 	return f.then(e, secrets, f.forget)
 }

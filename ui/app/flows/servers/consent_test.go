@@ -50,7 +50,7 @@ func withServer(t *testing.T, state mcp.State) (a *app.App, all *ownServers, cha
 // A server of the user's own asks once for all that it needs.
 func TestConsent(t *testing.T) {
 	a, all, change := withServer(t, mcp.State{Name: "s", Location: "npx files", Status: mcp.StatusStarting, Fingerprint: "1"})
-	if a.NextQuestion() != nil {
+	if a.MCP.NextQuestion() != nil {
 		t.Error("asks about a server that starts")
 	}
 	if e := change(func(s *mcp.State) {
@@ -58,12 +58,12 @@ func TestConsent(t *testing.T) {
 	}); e != nil {
 		t.Errorf("says %v beside the question", e)
 	}
-	q := a.NextQuestion().(*app.Confirm)
+	q := a.MCP.NextQuestion().(*app.Confirm)
 	want := "MCP server s: npx files\n\nIt offers 2 tools; /mcp s shows them in full:\n> read, write\n> ── x\n\nAllow all of this? Its tools then run without asking, unless a permission rule asks."
 	if q.Text != want || !q.Unasked || q.Harmless || q.Yes != "Allow all" {
 		t.Errorf("asks %q, want %q", q.Text, want)
 	}
-	if a.NextQuestion() != nil || change(func(*mcp.State) {}) != nil || a.NextQuestion() != nil {
+	if a.MCP.NextQuestion() != nil || change(func(*mcp.State) {}) != nil || a.MCP.NextQuestion() != nil {
 		t.Error("asks twice")
 	}
 	apptest.See(q.Answer(true)).Async(t.Context())
@@ -79,7 +79,7 @@ func TestConsentBeforeStart(t *testing.T) {
 		s.Status, s.Sandboxed = mcp.StatusFailed, true
 		s.Refusal = mcp.Refusal{Reasons: []string{"network: npx downloads what it starts"}, Needs: mcp.Access{Network: true}}
 	})
-	q := a.NextQuestion().(*app.Confirm)
+	q := a.MCP.NextQuestion().(*app.Confirm)
 	for _, part := range []string{"> network: npx downloads what it starts", "If you allow it, it may reach the network", "Its tools are not known before it starts"} {
 		if !strings.Contains(q.Text, part) {
 			t.Errorf("%q is not in\n%s", part, q.Text)
@@ -106,7 +106,7 @@ func TestNoConsent(t *testing.T) {
 	} {
 		a, _, change := withServer(t, mcp.State{Name: "s"})
 		e := change(func(s *mcp.State) { *s = state })
-		if a.NextQuestion() != nil || e == nil {
+		if a.MCP.NextQuestion() != nil || e == nil {
 			t.Errorf("%s: asks, and says %v", name, e)
 		}
 	}
@@ -121,7 +121,7 @@ func TestConsentDeclined(t *testing.T) {
 			change(func(s *mcp.State) {
 				s.Status, s.Fingerprint, s.Sandboxed, s.Refusal.Needs.Network = status, fingerprint, true, true
 			})
-			return a.NextQuestion()
+			return a.MCP.NextQuestion()
 		}
 		again("1").(*app.Confirm).Answer(false)
 		if q := again("1"); q != nil {

@@ -87,7 +87,7 @@ func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.C
 func asked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
 	for {
-		e := a.NextQuestion()
+		e := a.MCP.NextQuestion()
 		if apptest.See(e).Confirm != nil {
 			return apptest.See(e).Confirm
 		}

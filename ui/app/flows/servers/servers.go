@@ -22,8 +22,8 @@ func Register(a *app.App) {
 		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
 		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login; add, remove", Unavailable: f.unavailable, Args: f.arguments, MultilineArg: "add", Run: f.run},
 	)
-	a.ServerPrompts = f.prompts
-	a.NextQuestion = f.nextQuestion
+	a.MCP.Prompts = f.prompts
+	a.MCP.NextQuestion = f.nextQuestion
 	a.Watch = append(a.Watch, f.watch)
 }
 
@@ -110,7 +110,7 @@ func (f flow) changed(all mcp.Servers, name string, noticed map[string]string) a
 // arguments returns the possible arguments of /mcp.
 func (f flow) arguments() []app.Item {
 	var items []app.Item
-	if f.app.WriteTables != nil {
+	if f.app.ConfigFile.WriteTables != nil {
 		items = append(items, app.Item{Title: "add", Value: "add", Detail: addHelp, Exact: true})
 	}
 	servers := f.servers()
@@ -124,7 +124,7 @@ func (f flow) arguments() []app.Item {
 		} else if s.LoggedIn {
 			items = append(items, app.Item{Title: "logout " + s.Name, Value: "logout " + s.Name})
 		}
-		if f.app.WriteTables != nil && !s.OfProject {
+		if f.app.ConfigFile.WriteTables != nil && !s.OfProject {
 			items = append(items, app.Item{Title: "remove " + s.Name, Value: "remove " + s.Name})
 		}
 	}
@@ -136,9 +136,9 @@ func (f flow) run(arg string) app.Effect {
 	word, rest, _ := strings.Cut(arg, " ")
 	rest = strings.TrimSpace(rest)
 	switch why := f.noServers(); {
-	case word == "add" && f.app.WriteTables != nil:
+	case word == "add" && f.app.ConfigFile.WriteTables != nil:
 		return f.add(rest)
-	case word == "remove" && rest != "" && f.app.WriteTables != nil:
+	case word == "remove" && rest != "" && f.app.ConfigFile.WriteTables != nil:
 		return f.remove(rest)
 	case why != "":
 		return app.Toast(why)

@@ -88,7 +88,7 @@ func TestArguments(t *testing.T) {
 	} {
 		a, _, _ := withServer(t, tt.state)
 		if tt.add {
-			a.WriteTables = func(string, map[string]string, string, func() error) app.Effect { return nil }
+			a.ConfigFile.WriteTables = func(string, map[string]string, string, func() error) app.Effect { return nil }
 		}
 		var titles []string
 		for _, i := range a.Command("mcp").Args() {

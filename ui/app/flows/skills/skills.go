@@ -21,7 +21,7 @@ func Register(a *app.App) {
 		app.Command{Name: "skill", Group: app.Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: f.none, Args: f.items, Run: f.use},
 		app.Command{Name: "skills", Group: app.Messages, Help: "Skills and their tokens", Unavailable: f.none, Run: f.list},
 	)
-	a.UseSkill = f.use
+	a.Skills.Use = f.use
 }
 
 // A flow shows and sends skills.
@@ -29,10 +29,10 @@ type flow struct{ app *app.App }
 
 // items lists the skills with their size, and unusable ones with the reason.
 func (f flow) items() (items []app.Item) {
-	if f.app.Skills == nil {
+	if f.app.Skills.List == nil {
 		return nil
 	}
-	all, problems := f.app.Skills()
+	all, problems := f.app.Skills.List()
 	for _, s := range all {
 		detail := fmt.Sprintf("%s tokens in each request, %s more once loaded", format.Tokens(s.Tokens), format.Tokens(s.BodyTokens))
 		if s.Hidden {
@@ -58,7 +58,7 @@ func (f flow) list(string) app.Effect {
 func (f flow) use(line string) app.Effect {
 	a := f.app
 	name, task, _ := strings.Cut(line, " ")
-	s, ok := a.SkillNamed(name)
+	s, ok := a.Skills.Named(name)
 	switch {
 	case name == "":
 		return f.list("")
@@ -75,7 +75,7 @@ func (f flow) use(line string) app.Effect {
 	}
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: task})
 	a.RememberPrompt("/skill " + line)
-	if a.Busy() {
+	if a.FrontEnd.Busy() {
 		a.Session.Queue.Add(parts...)
 		return app.Toast("Queued – sent when the answer is done")
 	}

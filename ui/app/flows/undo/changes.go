@@ -97,7 +97,7 @@ func (f flow) compare(then func(*changeSet) app.Effect) app.Effect {
 	})
 }
 
-// changedFiles is App.ChangedFiles. It stores the sum for lists of conversations.
+// changedFiles is App.Files.Count. It stores the sum for lists of conversations.
 func (f flow) changedFiles(of *session.Session, n int, known app.FileChanges) app.FileChanges {
 	h := fileHistory(of)
 	is := app.FileChanges{Records: len(h.Records())}

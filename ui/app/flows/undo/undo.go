@@ -27,7 +27,7 @@ func Register(a *app.App) {
 		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Undo file changes, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
 	)
 	a.Commands = append(a.Commands, app.Command{Name: "diff", Aliases: []string{"changes"}, Keys: []string{"ctrl+x d"}, Group: app.View, Arg: "FILE", Help: "Files this conversation changed: diffs, undo", Unavailable: f.nothingChanged, Args: f.changeArgs, Run: f.changes})
-	a.BranchFiles, a.ChangedFiles = f.branchFiles, f.changedFiles
+	a.Files.Restore, a.Files.Count = f.branchFiles, f.changedFiles
 }
 
 // A flow goes back in the open conversation.

@@ -205,11 +205,11 @@ func TestChanges(t *testing.T) {
 	if !strings.Contains(ask.Text, "M a.txt") || strings.Contains(ask.Text, "new.txt") {
 		t.Errorf("asks %q", ask.Text)
 	}
-	known := a.ChangedFiles(own, 2, app.FileChanges{})
+	known := a.Files.Count(own, 2, app.FileChanges{})
 	if known.All != 4 || len(known.First) != 2 || known.First[0].Title != "a.txt" || strings.Join(known.First[0].Cells, " ") != "+3 −2" || known.First[1].Detail != "deleted" {
 		t.Errorf("the sum is %+v", known)
 	}
-	if same := a.ChangedFiles(own, 1, known); len(same.First) != 2 {
+	if same := a.Files.Count(own, 1, known); len(same.First) != 2 {
 		t.Errorf("it is computed again without a change: %+v", same)
 	}
 	ask.Accept().(app.Prepare)(t.Context())()

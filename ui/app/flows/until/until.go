@@ -51,7 +51,7 @@ func (f flow) run(arg string) app.Effect {
 	own := a.Session
 	check := a.Machine.Until(own, arg, rounds)
 	switch {
-	case !a.Busy():
+	case !a.FrontEnd.Busy():
 		own.Check.Set(check)
 	case own.Check.SetRunning(check):
 		return app.Toast("Runs when the model is done: " + sanitize.Line(arg))

@@ -31,7 +31,7 @@ func TestArguments(t *testing.T) {
 			got = fmt.Sprintf("%d rounds of %s", rounds, command)
 			return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
 		}
-		a.Busy = func() bool { return true }
+		a.FrontEnd.Busy = func() bool { return true }
 		for e := range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
 			if _, ok := e.(session.Step); !ok {
 				continue
@@ -58,7 +58,7 @@ func TestEnding(t *testing.T) {
 	a.Machine.Until = func(*session.Session, string, int) session.Check {
 		return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
 	}
-	a.Busy = func() bool { return true }
+	a.FrontEnd.Busy = func() bool { return true }
 	if got, want := apptest.Toast(a.Command("until").Do("make")), "This turn runs no command: use /until again when it has ended"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
