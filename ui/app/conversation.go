@@ -186,7 +186,7 @@ func MessageLine(msg llm.Message) string {
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
 		text = strings.Join(Labels(attached), ", ")
 	}
-	return FirstLine(text)
+	return format.FirstLine(text)
 }
 
 // Turns lists the user's messages of the current branch with their times, the latest first; the value of an item is the

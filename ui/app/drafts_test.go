@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/app/drafts"
 )
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
@@ -34,11 +35,11 @@ func TestDraftKey(t *testing.T) {
 	a := newApp(t)
 	a.Directory = "/project"
 	other, _ := a.Opening.New()
-	if key := a.DraftKey(); key != "folder:/project" || !SharesDraft(a, other) {
+	if key := a.DraftKey(); key != "folder:/project" || a.Drafts().Key(other) != key {
 		t.Errorf("an empty conversation has the key %s", key)
 	}
 	ask(t, a.Session, "a/b", [2]string{"one", "1"})
-	if key := a.DraftKey(); key != "session:"+a.Session.ID() || SharesDraft(a, other) || !SharesDraft(a, a.Session) {
+	if key := a.DraftKey(); key != "session:"+a.Session.ID() || a.Drafts().Key(other) == key || a.Drafts().Key(a.Session) != key {
 		t.Errorf("the conversation has the key %s", key)
 	}
 }
@@ -46,12 +47,12 @@ func TestDraftKey(t *testing.T) {
 // The output of a command goes to the draft of the conversation in which it ran.
 func TestAttachToStored(t *testing.T) {
 	a := newApp(t)
-	if err := a.Library.Drafts().Save(a.DraftKey(), a.NewDraft("text", nil)); err != nil {
+	if err := a.Library.Drafts().Save(a.DraftKey(), a.Drafts().New("text", nil)); err != nil {
 		t.Fatal(err)
 	}
 	ended := false
 	e := AttachToStored(a.Options, a.Session, ShellOutput(session.ShellCommand{Command: "ls\npwd", Output: "x"}), func() { ended = true })
-	if d, ok := a.Draft(a.DraftKey()); !ok || d.Text != "text" || len(d.Parts) != 1 || d.At.IsZero() || !ended {
+	if d, ok := a.Drafts().Take(a.DraftKey()); !ok || d.Text != "text" || len(d.Parts) != 1 || d.At.IsZero() || !ended {
 		t.Errorf("stored %+v, ended %t", d, ended)
 	}
 	if got, want := see(e).Toast, "The output of ls … is attached to the conversation in which it ran"; got != want {
@@ -80,18 +81,18 @@ func TestInterruptedCommands(t *testing.T) {
 	key := a.DraftKey()
 	a.Machine.Alive = func(int) bool { return false }
 	const gone = 1 << 30
-	if err := a.SetShells(key, []ShellRecord{{gone, 1, "make all"}, {os.Getpid(), 2, "ls"}}); err != nil {
+	if err := a.Drafts().SetShells(key, []drafts.Shell{{PID: gone, N: 1, Command: "make all"}, {PID: os.Getpid(), N: 2, Command: "ls"}}); err != nil {
 		t.Fatal(err)
 	}
-	end := a.RecordShell(key, "pwd")
-	if d, ok := a.Draft(key); !ok || len(d.Parts) != 1 || !strings.Contains(d.Parts[0].Text, "make all") || !strings.Contains(d.Parts[0].Text, "Interrupted") {
+	end := a.Drafts().RecordShell(key, "pwd")
+	if d, ok := a.Drafts().Take(key); !ok || len(d.Parts) != 1 || !strings.Contains(d.Parts[0].Text, "make all") || !strings.Contains(d.Parts[0].Text, "Interrupted") {
 		t.Errorf("the draft is %+v", d)
 	}
-	if d, _ := a.Draft(key); len(d.Parts) != 1 {
+	if d, _ := a.Drafts().Take(key); len(d.Parts) != 1 {
 		t.Errorf("a second time: %+v", d)
 	}
 	commands := func() (all []string) {
-		for _, r := range a.Shells(key) {
+		for _, r := range a.Drafts().Shells(key) {
 			all = append(all, r.Command)
 		}
 		return all
@@ -102,32 +103,24 @@ func TestInterruptedCommands(t *testing.T) {
 	if end(); !slices.Equal(commands(), []string{"ls"}) {
 		t.Errorf("recorded after the end %q", commands())
 	}
-	if err := a.SetShells(key, nil); err != nil || a.Shells(key) != nil {
+	if err := a.Drafts().SetShells(key, nil); err != nil || a.Drafts().Shells(key) != nil {
 		t.Errorf("%v: recorded %q", err, commands())
 	}
-	if d, ok := a.Draft("session:none"); ok {
+	if d, ok := a.Drafts().Take("session:none"); ok {
 		t.Errorf("no draft is %+v", d)
 	}
 }
 
 func TestRememberPrompt(t *testing.T) {
 	a := newApp(t)
-	if err := a.Library.Drafts().Save("k", a.NewDraft("one", nil)); err != nil {
+	if err := a.Library.Drafts().Save("k", a.Drafts().New("one", nil)); err != nil {
 		t.Fatal(err)
 	}
-	a.RememberPrompt("one", "k")
+	a.Drafts().RememberPrompt("one", "k")
 	a.Library.Flush()
 	past, err := a.Library.Prompts(9)
-	if _, ok := a.Draft("k"); err != nil || len(past) != 1 || past[0].Text != "one" || ok {
+	if _, ok := a.Drafts().Take("k"); err != nil || len(past) != 1 || past[0].Text != "one" || ok {
 		t.Errorf("remembered %+v, %v, the draft remains: %t", past, err, ok)
-	}
-}
-
-func TestFirstLine(t *testing.T) {
-	for in, want := range map[string]string{"": "", "one": "one", "one\n": "one", "\n one\ntwo": "one …"} {
-		if got := FirstLine(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
 	}
 }
 

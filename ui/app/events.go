@@ -34,7 +34,7 @@ func EventText(e session.Event) string {
 	case session.Persona: // used from here on
 		switch {
 		case e.Name == session.TypedPersona:
-			return "System prompt: " + FirstLine(e.System)
+			return "System prompt: " + format.FirstLine(e.System)
 		case e.Name != "":
 			return "Persona: " + e.Name
 		case e.Ended == session.TypedPersona:

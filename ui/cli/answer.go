@@ -25,6 +25,7 @@ import (
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
+	"parley/ui/format"
 	"parley/ui/theme"
 )
 
@@ -184,7 +185,7 @@ func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[sessi
 // endJobs ends the background commands of the run and names them.
 func endJobs(jobs *tools.Jobs, note func(string)) {
 	for _, j := range jobs.Close() {
-		note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
+		note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(format.FirstLine(j.Command))))
 	}
 }
 

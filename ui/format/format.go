@@ -222,3 +222,12 @@ func Clock(at, now time.Time) string {
 	}
 	return at.Format("2006-01-02 15:04")
 }
+
+// FirstLine returns the first line of s, with an ellipsis if more lines follow.
+func FirstLine(s string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
+}

@@ -147,3 +147,11 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstLine(t *testing.T) {
+	for in, want := range map[string]string{"": "", "one": "one", "one\n": "one", "\n one\ntwo": "one …"} {
+		if got := format.FirstLine(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

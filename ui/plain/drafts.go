@@ -118,7 +118,7 @@ func (d *drafts) storeSoon() (stored func() error) {
 	if d.key = key; empty {
 		d.key = ""
 	}
-	draft := d.app.NewDraft(d.text, d.app.Attached)
+	draft := d.app.Drafts().New(d.text, d.app.Attached)
 	draft.Model = d.app.Models.Chosen
 	return d.app.Library.Drafts().SaveAsync(key, draft, old...)
 }
@@ -126,7 +126,7 @@ func (d *drafts) storeSoon() (stored func() error) {
 // load loads the stored draft of the conversation.
 func (d *drafts) load() {
 	d.key = ""
-	stored, ok := d.app.Draft(d.app.DraftKey())
+	stored, ok := d.app.Drafts().Take(d.app.DraftKey())
 	if !ok {
 		return
 	}

@@ -93,7 +93,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
 	s.app.Models.Chosen = ""
-	s.app.RememberPrompt(text)
+	s.app.Drafts().RememberPrompt(text)
 	s.drafts.storeSoon() // disk errors are reported by reportSave
 	if s.app.FrontEnd.Busy() {
 		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, false, parts))

@@ -28,8 +28,8 @@ func (s *shells) run(command string) {
 	id := s.count
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.running[id] = cancel
-	s.app.RememberPrompt("!" + command)
-	run, record, key := s.app.Machine.Shell, s.app.Options.RecordShell, s.app.DraftKey()
+	s.app.Drafts().RememberPrompt("!" + command)
+	run, record, key := s.app.Machine.Shell, s.app.Drafts().RecordShell, s.app.DraftKey()
 	own := s.app.Session
 	n := own.Annotate(0, session.ShellCommand{Command: command})
 	s.async(func() func() {

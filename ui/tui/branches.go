@@ -184,7 +184,7 @@ func (b *branches) endEdit() {
 // rememberEdit adds the edited text to the history.
 func (b *branches) rememberEdit() {
 	if text := b.input.Composer.Recall.Written(); text != b.text && strings.TrimSpace(text) != "" {
-		b.App.RememberPrompt(text)
+		b.App.Drafts().RememberPrompt(text)
 		b.input.Composer.Recall.CommitHistory(text)
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/store"
 	"parley/tools/act"
 	"parley/tools/process"
-	"parley/ui/app"
+	"parley/ui/app/drafts"
 )
 
 // A call that was running when parley ended is shown as interrupted, with its known data.
@@ -62,30 +63,30 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	}
 	lib := session.MemoryStore()
 	defer lib.Close()
-	o := app.Options{Library: lib, Directory: "/work", Machine: app.Machine{Alive: process.Alive}}
+	stored := drafts.Drafts{Store: lib, Directory: "/work", Now: time.Now, Alive: process.Alive}
 	key := "folder:/work"
 	for _, command := range []string{"make", "make install"} {
-		o.RecordShell(key, command)
+		stored.RecordShell(key, command)
 	}
-	o.RecordShell(key, "over")()
-	if _, ok := o.Draft(key); ok {
+	stored.RecordShell(key, "over")()
+	if _, ok := stored.Take(key); ok {
 		t.Error("commands that run are no draft")
 	}
-	records := o.Shells(key)
+	records := stored.Shells(key)
 	if len(records) != 2 {
 		t.Fatalf("recorded %+v", records)
 	}
 	records[0].PID = gone.Process.Pid
-	if err := o.SetShells(key, records); err != nil {
+	if err := stored.SetShells(key, records); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time the draft contains it
-		d, ok := o.Draft("session:x")
+		d, ok := stored.Take("session:x")
 		if !ok || len(d.Parts) != 1 || d.Parts[0].Name != "interrupted: make" || !strings.Contains(d.Parts[0].Text, "not known") {
 			t.Errorf("the draft is %+v", d)
 		}
 	}
-	if left := o.Shells(key); len(left) != 1 || left[0].Command != "make install" {
+	if left := stored.Shells(key); len(left) != 1 || left[0].Command != "make install" {
 		t.Errorf("left %+v", left)
 	}
 }

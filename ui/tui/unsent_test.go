@@ -366,7 +366,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 	if n := len(s.m.App.Attached); n != 0 {
 		t.Errorf("%d attached", n)
 	}
-	if rest := s.m.App.Shells(left); len(rest) != 0 {
+	if rest := s.m.App.Drafts().Shells(left); len(rest) != 0 {
 		t.Errorf("on record as running: %+v", rest)
 	}
 	s.Press("ctrl+x", "l").WaitForText("› whales").Press("enter").WaitForText("[output of ls")

@@ -372,7 +372,7 @@ func TestShell(t *testing.T) {
 	if k.Shell(" \n", "", func() {}); k.HasContent || k.StopShells() {
 		t.Error("an empty command runs")
 	}
-	k.Shell(" make ", "draft", func() { forgot, remembered = true, len(k.App.Shells("draft")) })
+	k.Shell(" make ", "draft", func() { forgot, remembered = true, len(k.App.Drafts().Shells("draft")) })
 	<-reported
 	k.mu.Lock()
 	first := k.sent[0]
@@ -395,10 +395,10 @@ func TestShell(t *testing.T) {
 	}
 	k.OnDraftStored(func() { k.did = append(k.did, "stored") })
 	end := k.TakeEndedCommands()
-	if len(k.App.Shells("draft")) != 1 {
+	if len(k.App.Drafts().Shells("draft")) != 1 {
 		t.Error("the record is removed before the output is stored")
 	}
-	if end(); len(k.App.Shells("draft")) != 0 || k.did[len(k.did)-1] != "stored" {
+	if end(); len(k.App.Drafts().Shells("draft")) != 0 || k.did[len(k.did)-1] != "stored" {
 		t.Error("the record stays")
 	}
 	if k.TakeEndedCommands()(); len(k.did) != 2 {

@@ -107,13 +107,13 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 	send, o, owner := c.Send, c.App.Options, run.session.ID()
 	c.Go(func() {
 		defer cancel()
-		ended := o.RecordShell(draft, command)
+		ended := o.Drafts().RecordShell(draft, command)
 		forget()
 		out := o.Machine.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		end := session.EndedCommand(ctx, command, out)
 		send(shellMsg{run: run, end: &end, ended: ended})
 	})
-	c.App.RememberPrompt("!" + command)
+	c.App.Drafts().RememberPrompt("!" + command)
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 		c.Transcript.Blocks.SetTool(run.id, shellTool(*msg.end))
 	}
 	part := app.ShellOutput(*msg.end)
-	if !app.SharesDraft(c.App, run.session) {
+	if c.App.Drafts().Key(run.session) != c.App.DraftKey() {
 		return func() tea.Msg { return app.AttachToStored(c.App.Options, run.session, part, msg.ended) }
 	}
 	c.ended = append(c.ended, msg.ended)

@@ -161,7 +161,7 @@ func (in *Input) SaveDraftNow() {
 func (in *Input) store(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
-	d, key := in.App.NewDraft(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
+	d, key := in.App.Drafts().New(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
 	d.Left, d.Model = left, in.App.Models.Chosen
 	empty := d.Text == "" && len(d.Parts) == 0
 	if empty && in.draft.key == "" {
@@ -194,7 +194,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 	if key := in.forget(); key != "" {
 		drafts = []string{key}
 	}
-	in.App.RememberPrompt(composer.EscapeCommand(text), drafts...)
+	in.App.Drafts().RememberPrompt(composer.EscapeCommand(text), drafts...)
 	ended := in.Ended()
 	return func() tea.Msg {
 		ended()
@@ -217,7 +217,7 @@ func (in *Input) Forget() func() {
 	if key == "" {
 		return func() {}
 	}
-	return in.order.deleter(key, func() { remove(key, in.App.NewDraft("", nil)) })
+	return in.order.deleter(key, func() { remove(key, in.App.Drafts().New("", nil)) })
 }
 
 // Leave stores the draft of the conversation being left.
@@ -233,7 +233,7 @@ func (in *Input) Leave() tea.Cmd {
 // RestoreDraft replaces the text with the stored draft of the open conversation.
 func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
-	d, ok := in.App.Draft(key)
+	d, ok := in.App.Drafts().Take(key)
 	if left := in.draft.left; left != nil && left.key == key { // it may not be stored yet
 		d.Text, d.Parts, d.Model = left.text, left.attached, left.model
 		ok = d.Text != "" || len(d.Parts) > 0

@@ -176,7 +176,7 @@ func TestRestoredDraftIsCounted(t *testing.T) {
 		t.Errorf("a draft that was restored counts %d tokens, want 75", other.draft.tokens)
 	}
 
-	_ = in.App.Library.Drafts().Save(in.App.DraftKey(), in.App.NewDraft("", nil))
+	_ = in.App.Library.Drafts().Save(in.App.DraftKey(), in.App.Drafts().New("", nil))
 	in.draft.left, in.App.Attached = nil, nil
 	in.RestoreDraft()
 	if in.Update(counted); in.draft.tokens != 0 || len(in.TakeDeferred()) > 0 {

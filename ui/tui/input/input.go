@@ -177,13 +177,13 @@ func (in *Input) SetAside() bool {
 	if !in.Composer.Recall.Stash() {
 		return false
 	}
-	in.App.RememberPrompt(text)
+	in.App.Drafts().RememberPrompt(text)
 	return true
 }
 
 // Clear empties the composer; the draft goes to the history.
 func (in *Input) Clear() tea.Cmd {
-	in.App.RememberPrompt(in.Composer.Value())
+	in.App.Drafts().RememberPrompt(in.Composer.Value())
 	in.Composer.Clear()
 	return tea.Batch(in.Changed(), in.ShowToastWhile("Input cleared · ctrl+_ undo", in.Composer.Empty))
 }

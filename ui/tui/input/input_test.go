@@ -322,8 +322,8 @@ func TestContextTokens(t *testing.T) {
 // Prompts of earlier runs can be recalled.
 func TestLoadHistory(t *testing.T) {
 	in := begin(t)
-	in.App.RememberPrompt("one")
-	in.App.RememberPrompt("two")
+	in.App.Drafts().RememberPrompt("one")
+	in.App.Drafts().RememberPrompt("two")
 	in.App.Library.Flush()
 	in.Update(in.LoadHistory()())
 	in.Composer.SetSize(40, 5)
@@ -397,7 +397,7 @@ func TestBackToTheDraft(t *testing.T) {
 	in.Composer.Reset()
 	in.App.Attached = nil
 	in.SaveDraftNow()
-	if d, ok := in.App.Draft(in.App.DraftKey()); ok {
+	if d, ok := in.App.Drafts().Take(in.App.DraftKey()); ok {
 		t.Errorf("an empty draft leaves %+v", d)
 	}
 }

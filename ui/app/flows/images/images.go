@@ -117,7 +117,7 @@ func (f flow) draw(name, line string, anew bool, text, mentions string) app.Effe
 			}
 			a.Attached = app.Unmentioned(a.Attached, parts)
 			if line != "" {
-				a.RememberPrompt(line)
+				a.Drafts().RememberPrompt(line)
 			}
 			return app.Then{app.Notes(notes), app.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.GenerateImage(ctx, model, anew, parts...) })}
 		}

@@ -76,7 +76,7 @@ func (f *Flow) personas() []app.Item {
 	items := []app.Item{{Title: off, Detail: "No persona", Value: off, Current: now == ""}}
 	for _, p := range f.files() {
 		if p.System != "" {
-			items = append(items, app.Item{Title: p.Name, Detail: cmp.Or(p.Description, app.FirstLine(p.System)), Value: p.Name, Current: p.Name == now})
+			items = append(items, app.Item{Title: p.Name, Detail: cmp.Or(p.Description, format.FirstLine(p.System)), Value: p.Name, Current: p.Name == now})
 		}
 	}
 	return items

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/prompts"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A Flow finds and sends prompts. It implements app.Prompts; options of an App may have one, with its exported fields, in
@@ -94,7 +95,7 @@ func (f *Flow) files() []prompts.Prompt {
 // Items lists the prompts of files and of MCP servers.
 func (f *Flow) Items() (items []app.Item) {
 	for _, p := range f.files() {
-		about := cmp.Or(p.Description, app.FirstLine(p.Body))
+		about := cmp.Or(p.Description, format.FirstLine(p.Body))
 		if hint := p.ArgumentHint(); hint != "" {
 			about = hint + " · " + about
 		}

@@ -32,7 +32,7 @@ func (f *Flow) send(p *prompts.Prompt, args string, values map[string]string) ap
 	if alone && a.FrontEnd.Busy() {
 		return refused
 	}
-	a.RememberPrompt(line)
+	a.Drafts().RememberPrompt(line)
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		from, notes, err := promptfile.Template(ctx, o, p, e)
 		return func() app.Effect {

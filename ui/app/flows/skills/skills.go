@@ -74,7 +74,7 @@ func (f flow) use(line string) app.Effect {
 		parts = append(parts, session.SkillPart(name, sanitize.Text(s.Text)))
 	}
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: task})
-	a.RememberPrompt("/skill " + line)
+	a.Drafts().RememberPrompt("/skill " + line)
 	if a.FrontEnd.Busy() {
 		a.Session.Queue.Add(parts...)
 		return app.Toast("Queued – sent when the answer is done")
