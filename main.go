@@ -15,6 +15,7 @@ import (
 	"parley/ui/markdown"
 	"parley/ui/markdown/mathtext"
 	"parley/ui/markdown/mermaid"
+	"parley/ui/tui/composer/vim"
 )
 
 func main() {
@@ -22,6 +23,7 @@ func main() {
 	sandbox.Register() // the sandbox runs this program again to confine commands
 	permission.Register()
 	routes.Register()
+	vim.Register()
 	markdown.Drawings["mermaid"] = mermaid.Draw
 	markdown.MathText = mathtext.Text
 	tools.ScrubEnvironment()

@@ -89,7 +89,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools/undo", "tools/undo/changes"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
-		"":                         {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
+		"":                         {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid", "ui/tui/composer/vim"},
 		"ui/cli":                   {exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/hooks/runner", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", "providers/wire/recording", creds, llm, catalog, similar},
 		creds:                      {atomic},
 		llm:                        {},
@@ -192,6 +192,7 @@ func TestImports(t *testing.T) {
 		"ui/markdown/mathtext":     {wrap},
 		"ui/markdown/mermaid":      {wrap, lazy, safe},
 		"ui/tui/composer":          {theme, safe},
+		"ui/tui/composer/vim":      {"ui/tui/composer"},
 		"ui/tui/dialog":            {act, theme, format, wrap, fuzzy, safe, "ui/describe", "ui/tui/diffview", "ui/tui/band"},
 		"ui/tui/beside":            {"ui/tui/panel", "ui/tui/common", "ui/tui/band", "ui/app", "ui/markdown", "session"},
 		"ui/tui/sidebar":           {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A buffer is text under a cursor, with undo, redo and a kill ring. Every change
+// A Buffer is text under a cursor, with undo, redo and a kill ring. Every change
 // goes through splice.
-type buffer struct {
-	units     []unit
-	cur       int // index of the unit after the cursor; len(units) at the end
+type Buffer struct {
+	Units     []Unit
+	Cur       int // index of the unit after the cursor; len(units) at the end
 	undos     []edit
 	redos     []edit // undone changes, until the next change
 	undoUnits int    // total units of all undos
 	group     int    // group of the current changes, which are undone together; 0 for none
 	groups    int    // number of groups so far
-	kills     [][]unit
+	kills     [][]Unit
 	yanked    int // index of the last yanked kill, from the end of kills
 	changes   int // number of changes so far
 }
@@ -23,7 +23,7 @@ type buffer struct {
 // An edit is a change with the data to undo it.
 type edit struct {
 	at             int
-	removed, added []unit
+	removed, added []Unit
 	cur            int  // cursor before the change
 	typing         bool // further typing extends the edit
 	group          int
@@ -39,68 +39,68 @@ const (
 func (e edit) units() int { return len(e.removed) + len(e.added) }
 
 // text returns the text of units.
-func text(units []unit) string {
+func text(units []Unit) string {
 	var b strings.Builder
 	for _, u := range units {
-		b.WriteString(u.text)
+		b.WriteString(u.Text)
 	}
 	return b.String()
 }
 
-// replace replaces the units from i to j, and puts the cursor after the new
+// Replace replaces the units from i to j, and puts the cursor after the new
 // ones. Characters that combine at the seams become one unit.
-func (b *buffer) replace(i, j int, units []unit) {
-	before := b.cur
+func (b *Buffer) Replace(i, j int, units []Unit) {
+	before := b.Cur
 	at, end, added := b.joinSeams(i, j, units)
 	behind := 0 // bytes of added up to the end of the requested units
-	for _, u := range b.units[at:i] {
-		behind += len(u.text)
+	for _, u := range b.Units[at:i] {
+		behind += len(u.Text)
 	}
 	for _, u := range units {
-		behind += len(u.text)
+		behind += len(u.Text)
 	}
-	removed := slices.Clone(b.units[at:end])
+	removed := slices.Clone(b.Units[at:end])
 	b.splice(at, end, added)
-	b.cur = at
-	for ; behind > 0; b.cur++ {
-		behind -= len(b.units[b.cur].text)
+	b.Cur = at
+	for ; behind > 0; b.Cur++ {
+		behind -= len(b.Units[b.Cur].Text)
 	}
 	b.record(edit{at: at, removed: removed, added: added, cur: before})
 }
 
 // splice replaces units without any side effect on cursor or undo.
-func (b *buffer) splice(i, j int, units []unit) {
-	b.units = slices.Replace(b.units, i, j, units...)
+func (b *Buffer) splice(i, j int, units []Unit) {
+	b.Units = slices.Replace(b.Units, i, j, units...)
 	b.changes++
 }
 
 // joinSeams widens a replacement until no characters combine at its seams.
-func (b *buffer) joinSeams(i, j int, units []unit) (at, end int, added []unit) {
+func (b *Buffer) joinSeams(i, j int, units []Unit) (at, end int, added []Unit) {
 	added = slices.Clone(units)
-	next := append(slices.Clone(firstUnit(added)), firstUnit(b.units[j:])...)
-	if i > 0 && len(next) > 0 && joins(b.units[i-1], next[0]) {
+	next := append(slices.Clone(firstUnit(added)), firstUnit(b.Units[j:])...)
+	if i > 0 && len(next) > 0 && joins(b.Units[i-1], next[0]) {
 		i--
 		run := 0
-		for run < len(added) && added[run].kind == kindChar {
+		for run < len(added) && added[run].Kind == kindChar {
 			run++
 		}
-		added = append(split(b.units[i].text+text(added[:run])), added[run:]...)
+		added = append(Split(b.Units[i].Text+text(added[:run])), added[run:]...)
 	}
-	for len(added) > 0 && j < len(b.units) && joins(added[len(added)-1], b.units[j]) {
+	for len(added) > 0 && j < len(b.Units) && joins(added[len(added)-1], b.Units[j]) {
 		last := added[len(added)-1]
-		added = append(added[:len(added)-1], split(last.text+b.units[j].text)...)
+		added = append(added[:len(added)-1], Split(last.Text+b.Units[j].Text)...)
 		j++
 	}
 	return i, j, added
 }
 
-func firstUnit(units []unit) []unit { return units[:min(1, len(units))] }
+func firstUnit(units []Unit) []Unit { return units[:min(1, len(units))] }
 
 // record adds a change to the undo list. Typing within a word is one change.
-func (b *buffer) record(e edit) {
+func (b *Buffer) record(e edit) {
 	b.redos = nil
 	e.group = b.group
-	e.typing = len(e.removed) == 0 && len(e.added) == 1 && e.added[0].kind == kindChar && !isSpace(e.added[0])
+	e.typing = len(e.removed) == 0 && len(e.added) == 1 && e.added[0].Kind == kindChar && !IsSpace(e.added[0])
 	if n := len(b.undos); n > 0 && e.typing {
 		last := &b.undos[n-1]
 		if last.typing && last.group == e.group && last.at+len(last.added) == e.at {
@@ -119,36 +119,37 @@ func (b *buffer) record(e edit) {
 	b.undos = slices.Delete(b.undos, 0, drop)
 }
 
-// beginUndoGroup groups all changes until endUndoGroup.
-func (b *buffer) beginUndoGroup() {
+// BeginUndoGroup groups all changes until endUndoGroup.
+func (b *Buffer) BeginUndoGroup() {
 	b.groups++
 	b.group = b.groups
 }
 
-func (b *buffer) endUndoGroup() { b.group = 0 }
+// EndUndoGroup makes each later change an undo step of its own.
+func (b *Buffer) EndUndoGroup() { b.group = 0 }
 
 // splitUndo begins a new undo group if one is open.
-func (b *buffer) splitUndo() {
+func (b *Buffer) splitUndo() {
 	if b.group != 0 {
-		b.beginUndoGroup()
+		b.BeginUndoGroup()
 	}
 }
 
-// undo undoes the last change and all others of its group.
-func (b *buffer) undo() {
+// Undo undoes the last change and all others of its group.
+func (b *Buffer) Undo() {
 	moveGroup(&b.undos, &b.redos, func(e edit) {
 		b.undoUnits -= e.units()
 		b.splice(e.at, e.at+len(e.added), e.removed)
-		b.cur = e.cur
+		b.Cur = e.cur
 	})
 }
 
-// redo repeats the last undone change and all others of its group.
-func (b *buffer) redo() {
+// Redo repeats the last undone change and all others of its group.
+func (b *Buffer) Redo() {
 	moveGroup(&b.redos, &b.undos, func(e edit) {
 		b.undoUnits += e.units()
 		b.splice(e.at, e.at+len(e.removed), e.added)
-		b.cur = e.at + len(e.added)
+		b.Cur = e.at + len(e.added)
 	})
 }
 
@@ -166,42 +167,42 @@ func moveGroup(from, to *[]edit, do func(edit)) {
 	}
 }
 
-// insert writes text at the cursor.
-func (b *buffer) insert(text string) { b.replace(b.cur, b.cur, split(text)) }
+// Insert writes text at the cursor.
+func (b *Buffer) Insert(text string) { b.Replace(b.Cur, b.Cur, Split(text)) }
 
 // set replaces all units.
-func (b *buffer) set(units []unit) {
+func (b *Buffer) set(units []Unit) {
 	b.splitUndo()
-	b.replace(0, len(b.units), units)
+	b.Replace(0, len(b.Units), units)
 	b.splitUndo()
 }
 
 // load replaces all units without recording an undo.
-func (b *buffer) load(units []unit, cur int) {
-	b.units, b.cur = slices.Clone(units), cur
+func (b *Buffer) load(units []Unit, cur int) {
+	b.Units, b.Cur = slices.Clone(units), cur
 	b.changes++
 }
 
 // kill removes the units from i to j and keeps them for yank. With join, it
 // adds them to the last kill, at the side they come from.
-func (b *buffer) kill(i, j int, join bool) {
-	killed := slices.Clone(b.units[i:j])
+func (b *Buffer) kill(i, j int, join bool) {
+	killed := slices.Clone(b.Units[i:j])
 	n := len(b.kills)
 	switch {
 	case !join || n == 0:
 		b.pushKill(killed)
-	case i < b.cur:
+	case i < b.Cur:
 		b.kills[n-1] = append(killed, b.kills[n-1]...)
 	default:
 		b.kills[n-1] = append(b.kills[n-1], killed...)
 	}
 	if i < j {
-		b.replace(i, j, nil)
+		b.Replace(i, j, nil)
 	}
 }
 
 // pushKill adds to the kill ring. The latest kill is kept regardless of its length.
-func (b *buffer) pushKill(killed []unit) {
+func (b *Buffer) pushKill(killed []Unit) {
 	b.kills = append(b.kills, killed)
 	held, from := 0, len(b.kills)
 	for from > max(len(b.kills)-maxKills, 0) {
@@ -215,47 +216,47 @@ func (b *buffer) pushKill(killed []unit) {
 }
 
 // yank inserts the last kill.
-func (b *buffer) yank() {
+func (b *Buffer) yank() {
 	b.yanked = 0
 	b.putKill()
 }
 
 // yankPop, right after a yank, replaces the yanked text by the previous kill.
-func (b *buffer) yankPop() {
+func (b *Buffer) yankPop() {
 	if len(b.kills) == 0 {
 		return
 	}
-	b.undo()
+	b.Undo()
 	b.yanked = (b.yanked + 1) % len(b.kills)
 	b.putKill()
 }
 
-func (b *buffer) putKill() {
+func (b *Buffer) putKill() {
 	if len(b.kills) == 0 {
 		return
 	}
 	group := b.group
-	b.beginUndoGroup() // a separate change, even if it looks like typing
-	b.replace(b.cur, b.cur, b.kills[len(b.kills)-1-b.yanked])
+	b.BeginUndoGroup() // a separate change, even if it looks like typing
+	b.Replace(b.Cur, b.Cur, b.kills[len(b.kills)-1-b.yanked])
 	b.group = group
 	b.splitUndo()
 }
 
 // Targets of cursor movements, as indexes.
 
-func (b *buffer) left() int  { return max(b.cur-1, 0) }
-func (b *buffer) right() int { return min(b.cur+1, len(b.units)) }
+func (b *Buffer) left() int  { return max(b.Cur-1, 0) }
+func (b *Buffer) right() int { return min(b.Cur+1, len(b.Units)) }
 
-// lineStart and lineEnd return the bounds of the line that contains i.
-func (b *buffer) lineStart(i int) int {
-	for i > 0 && b.units[i-1].kind != kindNewline {
+// LineStart and lineEnd return the bounds of the line that contains i.
+func (b *Buffer) LineStart(i int) int {
+	for i > 0 && b.Units[i-1].Kind != KindNewline {
 		i--
 	}
 	return i
 }
 
-func (b *buffer) lineEnd(i int) int {
-	for i < len(b.units) && b.units[i].kind != kindNewline {
+func (b *Buffer) LineEnd(i int) int {
+	for i < len(b.Units) && b.Units[i].Kind != KindNewline {
 		i++
 	}
 	return i
@@ -263,23 +264,23 @@ func (b *buffer) lineEnd(i int) int {
 
 // wordLeft returns the start of the word before the cursor. in reports whether a
 // unit is part of a word.
-func (b *buffer) wordLeft(in func(unit) bool) int {
-	i := b.cur
-	for i > 0 && !in(b.units[i-1]) {
+func (b *Buffer) wordLeft(in func(Unit) bool) int {
+	i := b.Cur
+	for i > 0 && !in(b.Units[i-1]) {
 		i--
 	}
-	for i > 0 && in(b.units[i-1]) {
+	for i > 0 && in(b.Units[i-1]) {
 		i--
 	}
 	return i
 }
 
-func (b *buffer) wordRight(in func(unit) bool) int {
-	i := b.cur
-	for i < len(b.units) && !in(b.units[i]) {
+func (b *Buffer) wordRight(in func(Unit) bool) int {
+	i := b.Cur
+	for i < len(b.Units) && !in(b.Units[i]) {
 		i++
 	}
-	for i < len(b.units) && in(b.units[i]) {
+	for i < len(b.Units) && in(b.Units[i]) {
 		i++
 	}
 	return i

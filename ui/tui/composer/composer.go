@@ -1,5 +1,5 @@
 // Package composer is the input for writing a prompt: many lines, readline's
-// keys or vim's, history and reverse search, completion, a queue.
+// keys or vi's, history and reverse search, completion, a queue.
 //
 //	keys, pastes ──► buffer of units ──► layout in rows ──► View
 //	                   │        ▲
@@ -42,7 +42,7 @@ type Model struct {
 	editor     *editor
 	completion *completion
 	keys       map[string]action
-	vim        *vim      // nil if vim mode is off
+	modal      Modal     // nil if there are no modes
 	lastAction action    // of the previous key; consecutive kills add up
 	goalColumn int       // column that up and down try to keep; -1 for none
 	lastPaste  time.Time // when the last paste, including keys right after it, ended
@@ -52,7 +52,7 @@ type Model struct {
 
 // An editor is text with a cursor, laid out in rows; the window shows some of them.
 type editor struct {
-	buffer
+	Buffer
 	layout
 
 	theme                            *theme.Theme
@@ -129,13 +129,13 @@ func (m *Model) Empty() bool { return m.editor.isEmpty() }
 
 // WritesPrompt reports whether the text begins as a prompt, not as a command or a shell line.
 func (m *Model) WritesPrompt() bool {
-	return !m.Empty() && !strings.HasPrefix(m.editor.units[0].text, "/") && !strings.HasPrefix(m.editor.units[0].text, "!")
+	return !m.Empty() && !strings.HasPrefix(m.editor.Units[0].Text, "/") && !strings.HasPrefix(m.editor.Units[0].Text, "!")
 }
 
 // Value returns the prompt with chips expanded and without control characters.
 // SetValue of the result has the same meaning: a chip that would begin a command gets
 // a leading space.
-func (m *Model) Value() string { return value(m.editor.units) }
+func (m *Model) Value() string { return value(m.editor.Units) }
 
 // Changes counts the changes of the text.
 func (m *Model) Changes() int { return m.editor.changes }
@@ -143,23 +143,23 @@ func (m *Model) Changes() int { return m.editor.changes }
 // Shell reports whether the text is a shell line. A space before the ! makes it
 // a prompt.
 func (m *Model) Shell() bool {
-	units := m.editor.units
-	return len(units) > 0 && units[0].kind == kindChar && units[0].text == "!"
+	units := m.editor.Units
+	return len(units) > 0 && units[0].Kind == kindChar && units[0].Text == "!"
 }
 
 // Focus sets whether the composer handles keys and shows a cursor.
 func (m *Model) Focus(on bool) { m.focused = on }
 
 // isEmpty reports whether there is no text.
-func (m *editor) isEmpty() bool { return len(m.units) == 0 }
+func (m *editor) isEmpty() bool { return len(m.Units) == 0 }
 
 // Searching reports whether a reverse search is open, which esc closes.
 func (m *Recall) Searching() bool { return m.search != nil }
 
 // HandlesEsc reports whether esc has an effect in the composer now: it closes a
-// search, a list, or one of vim's modes.
+// search, a list, or a mode.
 func (m *Model) HandlesEsc() bool {
-	return m.Recall.search != nil || m.completion.menuOpen() || m.Queue.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
+	return m.Recall.search != nil || m.completion.menuOpen() || m.Queue.pickedPrompt >= 0 || m.modal != nil && m.modal.HandlesEsc()
 }
 
 // Reset empties the composer and its undo list.
@@ -169,8 +169,8 @@ func (m *Model) Reset() {
 	m.editor.undos, m.editor.redos, m.editor.undoUnits = nil, nil, 0
 	m.Recall.history.reset()
 	m.resetTransient()
-	if m.vim != nil {
-		m.vim.enterInsert(m.editor)
+	if m.modal != nil {
+		m.modal.Insert()
 	}
 }
 
@@ -219,7 +219,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.lastAction = none
 		return nil
 	}
-	if do != up && do != down && (m.vim == nil || !m.vim.isVertical(msg.Text)) {
+	if do != up && do != down && (m.modal == nil || !m.modal.KeepsColumn(msg.Text)) {
 		m.goalColumn = -1
 	}
 	cmd, done := m.handleModal(do, msg)
@@ -228,7 +228,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		if do == none {
-			m.editor.insert(normalize(msg.Text))
+			m.editor.Insert(normalize(msg.Text))
 		}
 		cmd = m.runAction(do)
 		switch {
@@ -243,19 +243,19 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(cmd, m.completion.updateMenu())
 }
 
-// handleModal passes a key to the menu, the queue and vim, and reports whether one of them
+// handleModal passes a key to the menu, the queue and the modes, and reports whether one of them
 // handled it.
 func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	if m.completion.menu != nil {
 		if cmd, done = m.completion.menuKey(do); do == cancel {
-			done = done && m.vim == nil // in vim mode, esc also changes the mode
+			done = done && m.modal == nil // esc also changes the mode
 		}
 	}
 	if !done && m.Queue.pickedPrompt >= 0 {
 		cmd, done = m.Queue.queueKey(do)
 	}
-	if !done && m.vim != nil {
-		if cmd, done = m.vim.key(m.editor, do, msg); done && do != complete {
+	if !done && m.modal != nil {
+		if cmd, done = m.modalKey(do, msg); done && do != complete {
 			m.completion.menu = nil
 		}
 	}
@@ -298,13 +298,13 @@ func (m *Model) paste(content string) {
 	content = normalize(content)
 	m.editor.splitUndo()
 	if isLargePaste(content) {
-		m.editor.replace(m.editor.cur, m.editor.cur, []unit{newChip(content)})
+		m.editor.Replace(m.editor.Cur, m.editor.Cur, []Unit{newChip(content)})
 	} else {
-		units := split(content)
+		units := Split(content)
 		for i := range units {
 			units[i].pasted = true
 		}
-		m.editor.replace(m.editor.cur, m.editor.cur, units)
+		m.editor.Replace(m.editor.Cur, m.editor.Cur, units)
 	}
 	m.editor.splitUndo()
 	m.resetTransient()
@@ -328,11 +328,11 @@ func (m *Model) Send() { m.sendWith(false) }
 func (m *Model) SendLater() { m.sendWith(true) }
 
 func (m *Model) sendWith(later bool) {
-	if m.editor.cur > 0 && m.editor.units[m.editor.cur-1].text == `\` {
-		m.editor.replace(m.editor.cur-1, m.editor.cur, split("\n"))
+	if m.editor.Cur > 0 && m.editor.Units[m.editor.Cur-1].Text == `\` {
+		m.editor.Replace(m.editor.Cur-1, m.editor.Cur, Split("\n"))
 		return
 	}
-	msg := Submission{Text: promptText(m.editor.units), Typed: textWithoutChips(m.editor.units), Shell: m.Shell(), Plain: startsWithChip(m.editor.units), Later: later, Requeued: m.Queue.requeued}
+	msg := Submission{Text: promptText(m.editor.Units), Typed: textWithoutChips(m.editor.Units), Shell: m.Shell(), Plain: startsWithChip(m.editor.Units), Later: later, Requeued: m.Queue.requeued}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}

@@ -14,8 +14,11 @@ import (
 
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
+	"parley/ui/tui/composer/vim"
 	"parley/ui/uitest"
 )
+
+func init() { vim.Register() }
 
 // play sends keys by name to a composer. Text that is not a key name is typed,
 // text after "paste:" is pasted, and "clear" calls Clear. A second passes

@@ -31,19 +31,19 @@ func (p *plain) delete(i, j int) {
 // settle puts the cursor at i, or after the character that contains i.
 func (p *plain) settle(i int) {
 	p.cur = 0
-	for _, u := range split(p.text) {
+	for _, u := range Split(p.text) {
 		if p.cur >= i {
 			return
 		}
-		p.cur += len(u.text)
+		p.cur += len(u.Text)
 	}
 }
 
 func (p *plain) before() int {
 	last := 0
-	for at, units := 0, split(p.text); at < p.cur; units = units[1:] {
+	for at, units := 0, Split(p.text); at < p.cur; units = units[1:] {
 		last = at
-		at += len(units[0].text)
+		at += len(units[0].Text)
 	}
 	return last
 }
@@ -52,7 +52,7 @@ func (p *plain) after() int {
 	if p.cur == len(p.text) {
 		return p.cur
 	}
-	return p.cur + len(first(p.text[p.cur:]).text)
+	return p.cur + len(first(p.text[p.cur:]).Text)
 }
 
 // pieces lists text to type: combining, wide and invisible characters.
@@ -76,8 +76,8 @@ func FuzzComposer(f *testing.F) {
 		for _, k := range keys {
 			modeled = step(m, p, k) && modeled
 			check(t, m.Model)
-			if got := text(m.editor.units); modeled && (got != p.text || text(m.editor.units[:m.editor.cur]) != p.text[:p.cur]) {
-				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.editor.units[:m.editor.cur]), p.text, p.text[:p.cur])
+			if got := text(m.editor.Units); modeled && (got != p.text || text(m.editor.Units[:m.editor.Cur]) != p.text[:p.cur]) {
+				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.editor.Units[:m.editor.Cur]), p.text, p.text[:p.cur])
 			}
 		}
 	})
@@ -127,8 +127,8 @@ func (m *rig) answer() {
 var others = []func(m *rig){
 	(*rig).answer,
 	(*rig).answer,
-	func(m *rig) { m.SetVim(true) },
-	func(m *rig) { m.SetVim(false) },
+	func(m *rig) { m.SetModal(true) },
+	func(m *rig) { m.SetModal(false) },
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '@', Text: "@"}) },
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '/', Text: "/"}) },
 	func(m *rig) {
@@ -218,24 +218,28 @@ func check(t *testing.T, m *Model) {
 		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.editor.width, len(lines))
 	}
 	var whole layout
-	if whole.update(&buffer{units: m.editor.units}, m.editor.layout.width); !slices.Equal(whole.rows, m.editor.rows) {
+	if whole.update(&Buffer{Units: m.editor.Units}, m.editor.layout.width); !slices.Equal(whole.rows, m.editor.rows) {
 		t.Fatalf("rows are %v, want %v", m.editor.rows, whole.rows)
 	}
 	if row := m.PromptRow(); row < 0 || row >= len(lines) {
 		t.Fatalf("the sign is in row %d of %d", row, len(lines))
 	}
-	if i, j := m.vim.selection(m.editor); i < 0 || i > j || j > len(m.editor.units) || m.editor.cur > len(m.editor.units) {
-		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.cur, len(m.editor.units))
+	i, j := 0, 0
+	if m.modal != nil {
+		i, j = m.modal.Selection()
+	}
+	if i < 0 || i > j || j > len(m.editor.Units) || m.editor.Cur > len(m.editor.Units) {
+		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.Cur, len(m.editor.Units))
 	}
 	if v := m.Value(); stripControl(v) != v {
 		t.Fatalf("the value has control characters: %q", v)
 	}
-	for rest := m.editor.units; len(rest) > 0; {
-		n := max(slices.IndexFunc(rest, func(u unit) bool { return u.kind != kindChar }), 0)
-		if n == 0 && rest[0].kind == kindChar {
+	for rest := m.editor.Units; len(rest) > 0; {
+		n := max(slices.IndexFunc(rest, func(u Unit) bool { return u.Kind != kindChar }), 0)
+		if n == 0 && rest[0].Kind == kindChar {
 			n = len(rest)
 		}
-		if run := rest[:n]; !slices.Equal(split(text(run)), run) {
+		if run := rest[:n]; !slices.Equal(Split(text(run)), run) {
 			t.Fatalf("%q is not cut into characters: %v", text(run), run)
 		}
 		rest = rest[max(n, 1):]
@@ -261,9 +265,9 @@ func BenchmarkKey(b *testing.B) {
 				m.SetValue(c.text)
 				switch key {
 				case tea.KeyHome:
-					m.editor.cur = 0
+					m.editor.Cur = 0
 				case 0:
-					m.editor.cur = len(m.editor.units) / 2
+					m.editor.Cur = len(m.editor.Units) / 2
 				}
 				m.View()
 				b.ReportAllocs()
@@ -313,11 +317,11 @@ func FuzzSetValue(f *testing.F) {
 		m := New(theme.Plain())
 		m.SetSize(20, 5)
 		m.SetValue(before)
-		m.editor.replace(m.editor.cur, m.editor.cur, []unit{newChip(normalize(held))})
-		m.editor.insert(normalize(behind))
+		m.editor.Replace(m.editor.Cur, m.editor.Cur, []Unit{newChip(normalize(held))})
+		m.editor.Insert(normalize(behind))
 		m.SetValue(s)
 		check(t, m)
-		got, want := promptText(m.editor.units), stripControl(normalize(s))
+		got, want := promptText(m.editor.Units), stripControl(normalize(s))
 		if got != want && (strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") || len(got) < len(want)) {
 			t.Errorf("%q with %q and %q became %q of %q", before, held, behind, got, want)
 		}

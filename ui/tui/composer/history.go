@@ -30,12 +30,12 @@ type history struct {
 
 // A savedText is text that was left for another position in the history.
 type savedText struct {
-	units []unit
+	units []Unit
 	cur   int
 }
 
 // saved returns the text with its cursor.
-func (m *editor) saved() savedText { return savedText{slices.Clone(m.units), m.cur} }
+func (m *editor) saved() savedText { return savedText{slices.Clone(m.Units), m.Cur} }
 
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
@@ -72,7 +72,7 @@ func (m *Recall) saveHistoryDraft(to int) {
 	if h.drafts == nil {
 		h.drafts = map[int]savedText{}
 	}
-	if h.steps == 0 || text(m.editor.units) != h.prompts[len(h.prompts)-h.steps] {
+	if h.steps == 0 || text(m.editor.Units) != h.prompts[len(h.prompts)-h.steps] {
 		h.drafts[h.steps] = m.editor.saved()
 	}
 	h.steps = to
@@ -92,7 +92,7 @@ func (m *Recall) stepHistory(by int) {
 		d = savedText{units, len(units)}
 	}
 	m.editor.set(d.units)
-	m.editor.cur = d.cur
+	m.editor.Cur = d.cur
 }
 
 // A search goes back through the history for a text. Meanwhile the buffer shows
@@ -133,7 +133,7 @@ func (m *Recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 		s.query += normalize(msg.Text)
 		m.find(min(s.index, len(m.history.prompts)-1))
 	case do == deleteLeft:
-		units := split(s.query)
+		units := Split(s.query)
 		s.query = text(units[:max(len(units)-1, 0)])
 		m.find(len(m.history.prompts) - 1)
 	case do == searchBack:
@@ -199,13 +199,13 @@ func (m *Recall) searchText() string {
 	return ansi.Truncate(name+query, max(m.editor.width-1, 0), "")
 }
 
-// isWord reports whether u is part of a word, for alt+b and alt+f.
-func isWord(u unit) bool {
-	for _, r := range u.text {
-		return u.kind == kindChip || unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r > 0x2fff
+// IsWord reports whether u is part of a word, for alt+b and alt+f.
+func IsWord(u Unit) bool {
+	for _, r := range u.Text {
+		return u.Kind == KindChip || unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r > 0x2fff
 	}
 	return false
 }
 
 // isField reports whether u is not white space, for ctrl+w.
-func isField(u unit) bool { return u.kind != kindNewline && !isSpace(u) }
+func isField(u Unit) bool { return u.Kind != KindNewline && !IsSpace(u) }

@@ -136,7 +136,7 @@ func (m *Model) runAction(do action) tea.Cmd {
 	case submit:
 		m.Send()
 	case newLine:
-		m.editor.insert("\n")
+		m.editor.Insert("\n")
 	case up:
 		m.vertical(-1)
 	case down:
@@ -148,9 +148,9 @@ func (m *Model) runAction(do action) tea.Cmd {
 			m.editor.yankPop()
 		}
 	case undo:
-		m.editor.undo()
+		m.editor.Undo()
 	case redo:
-		m.editor.redo()
+		m.editor.Redo()
 	case upper, lower, capital:
 		m.editor.changeCase(do)
 	case complete:
@@ -159,13 +159,13 @@ func (m *Model) runAction(do action) tea.Cmd {
 		m.Recall.startSearch()
 	case deleteLeft, deleteRight:
 		if i, j := m.editor.span(do); i < j {
-			m.editor.replace(i, j, nil)
+			m.editor.Replace(i, j, nil)
 		}
 	case killStart, killEnd, killWord, killWordLeft, killField:
 		i, j := m.editor.span(do)
 		m.editor.kill(i, j, killStart <= m.lastAction && m.lastAction <= killField)
 	default:
-		m.editor.cur = m.editor.target(do)
+		m.editor.Cur = m.editor.target(do)
 	}
 	return nil
 }
@@ -184,16 +184,16 @@ func withCase(word string, do action) string {
 
 // changeCase changes the case of the word to the right.
 func (m *editor) changeCase(do action) {
-	end := m.wordRight(isWord)
-	start := m.cur
-	for start < end && (!isWord(m.units[start]) || m.units[start].kind == kindChip) {
+	end := m.wordRight(IsWord)
+	start := m.Cur
+	for start < end && (!IsWord(m.Units[start]) || m.Units[start].Kind == KindChip) {
 		start++
 	}
-	if slices.ContainsFunc(m.units[start:end], func(u unit) bool { return u.kind == kindChip }) || start == end {
-		m.cur = end
+	if slices.ContainsFunc(m.Units[start:end], func(u Unit) bool { return u.Kind == KindChip }) || start == end {
+		m.Cur = end
 		return
 	}
-	m.replace(start, end, split(withCase(text(m.units[start:end]), do)))
+	m.Replace(start, end, Split(withCase(text(m.Units[start:end]), do)))
 }
 
 // target returns the target of a movement.
@@ -204,21 +204,21 @@ func (m *editor) target(do action) int {
 	case right, deleteRight:
 		return m.right()
 	case wordLeft, killWordLeft:
-		return m.wordLeft(isWord)
+		return m.wordLeft(IsWord)
 	case wordRight, killWord:
-		return m.wordRight(isWord)
+		return m.wordRight(IsWord)
 	case home, killStart:
-		return m.lineStart(m.cur)
+		return m.LineStart(m.Cur)
 	case end, killEnd:
-		return m.lineEnd(m.cur)
+		return m.LineEnd(m.Cur)
 	case killField:
 		return m.wordLeft(isField)
 	case textStart:
 		return 0
 	case textEnd:
-		return len(m.units)
+		return len(m.Units)
 	}
-	return m.cur
+	return m.Cur
 }
 
 // span returns the units that a deletion removes: from the cursor to the target of
@@ -226,10 +226,10 @@ func (m *editor) target(do action) int {
 // line end.
 func (m *editor) span(do action) (i, j int) {
 	to := m.target(do)
-	if do == killEnd && to == m.cur {
+	if do == killEnd && to == m.Cur {
 		to = m.right()
 	}
-	return min(m.cur, to), max(m.cur, to)
+	return min(m.Cur, to), max(m.Cur, to)
 }
 
 // vertical moves by screen rows, and past the first or last row through the history.
@@ -239,13 +239,13 @@ func (m *Model) vertical(by int) {
 		return
 	}
 	m.layOut()
-	r := m.editor.rowOf(m.editor.cur) + by
+	r := m.editor.rowOf(m.editor.Cur) + by
 	if r < 0 || r >= len(m.editor.rows) {
 		m.Recall.stepHistory(by)
 		return
 	}
 	if m.goalColumn < 0 {
-		m.goalColumn = m.editor.column(m.editor.units, m.editor.cur)
+		m.goalColumn = m.editor.column(m.editor.Units, m.editor.Cur)
 	}
-	m.editor.cur = m.editor.index(m.editor.units, r, m.goalColumn)
+	m.editor.Cur = m.editor.index(m.editor.Units, r, m.goalColumn)
 }

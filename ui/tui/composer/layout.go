@@ -13,14 +13,14 @@ type layout struct {
 }
 
 // update updates the rows. It lays out all of the text, which is short because large pastes are chips.
-func (l *layout) update(b *buffer, width int) {
+func (l *layout) update(b *Buffer, width int) {
 	if width == l.width && b.changes == l.laidOut && len(l.rows) > 0 {
 		return
 	}
 	l.rows, l.width, l.laidOut = l.rows[:0], width, b.changes
 	for next, more := 0, true; more; {
 		r := row{start: next}
-		r.end, next, more = breakRow(b.units, next, width)
+		r.end, next, more = breakRow(b.Units, next, width)
 		l.rows = append(l.rows, r)
 	}
 }
@@ -29,18 +29,18 @@ func (l *layout) update(b *buffer, width int) {
 // next one, if more is set. Rows break after spaces and around wide characters and
 // chips, and within a word only if it is longer than a row. Spaces that would
 // begin a row hang, invisible, at the end of the previous one.
-func breakRow(units []unit, start, width int) (end, next int, more bool) {
+func breakRow(units []Unit, start, width int) (end, next int, more bool) {
 	used, brk := 0, start
 	for k := start; k < len(units); k++ {
 		u := units[k]
-		if u.kind == kindNewline {
+		if u.Kind == KindNewline {
 			return k, k + 1, true
 		}
 		if k > start && canBreak(units[k-1], u) {
 			brk = k
 		}
 		need := u.cells(width)
-		if used+need > width && k > start && !isSpace(u) {
+		if used+need > width && k > start && !IsSpace(u) {
 			if brk <= start {
 				brk = k
 			}
@@ -51,11 +51,11 @@ func breakRow(units []unit, start, width int) (end, next int, more bool) {
 	return len(units), 0, false
 }
 
-func canBreak(before, after unit) bool {
-	if isSpace(after) {
+func canBreak(before, after Unit) bool {
+	if IsSpace(after) {
 		return false
 	}
-	return isSpace(before) || before.width != 1 || after.width != 1
+	return IsSpace(before) || before.width != 1 || after.width != 1
 }
 
 // rowOf returns the row that contains the unit, or the cursor, at index.
@@ -64,13 +64,13 @@ func (l *layout) rowOf(index int) int {
 }
 
 // column returns the number of cells before the cursor at index in its row.
-func (l *layout) column(units []unit, index int) int {
+func (l *layout) column(units []Unit, index int) int {
 	return l.used(units, l.rows[l.rowOf(index)].start, index)
 }
 
 // used returns the number of cells of the units from start to end in a row.
 // Hanging spaces count as none.
-func (l *layout) used(units []unit, start, end int) int {
+func (l *layout) used(units []Unit, start, end int) int {
 	cells := 0
 	for _, u := range units[start:end] {
 		cells += u.cells(l.width)
@@ -79,7 +79,7 @@ func (l *layout) used(units []unit, start, end int) int {
 }
 
 // index returns the position in row r that is closest to column col from the left.
-func (l *layout) index(units []unit, r, col int) int {
+func (l *layout) index(units []Unit, r, col int) int {
 	end := l.rows[r].end
 	if r+1 < len(l.rows) && l.rows[r+1].start == end && end > l.rows[r].start {
 		end-- // the position after the last unit of a wrapped row is in the next row

@@ -67,10 +67,10 @@ const (
 
 // onTyped opens a list if the character just typed is a sign that begins a word.
 func (m *completion) onTyped(typed string) {
-	if m.completer == nil || m.editor.cur == 0 {
+	if m.completer == nil || m.editor.Cur == 0 {
 		return
 	}
-	if i := m.editor.cur - 1; typed == m.editor.units[i].text && m.editor.signAt(i) != 0 {
+	if i := m.editor.Cur - 1; typed == m.editor.Units[i].Text && m.editor.signAt(i) != 0 {
 		m.menu = &menu{kind: m.editor.signAt(i), start: i}
 	}
 }
@@ -78,13 +78,13 @@ func (m *completion) onTyped(typed string) {
 // signAt returns the sign at index i: a slash in the first column, or an @ outside of
 // a word, unlike in a mail address; 0 for none.
 func (m *editor) signAt(i int) rune {
-	switch m.units[i].text {
+	switch m.Units[i].Text {
 	case "/":
 		if i == 0 {
 			return '/'
 		}
 	case "@":
-		if i == 0 || allowsSign(m.units[i-1]) {
+		if i == 0 || allowsSign(m.Units[i-1]) {
 			return '@'
 		}
 	}
@@ -93,10 +93,10 @@ func (m *editor) signAt(i int) rune {
 
 // allowsSign reports whether a mention may follow u. Some scripts have no
 // spaces between words.
-func allowsSign(u unit) bool {
-	r, size := utf8.DecodeRuneInString(u.text)
+func allowsSign(u Unit) bool {
+	r, size := utf8.DecodeRuneInString(u.Text)
 	switch {
-	case size == 0 || u.kind != kindChar:
+	case size == 0 || u.Kind != kindChar:
 		return true
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai):
 		return true
@@ -107,23 +107,23 @@ func allowsSign(u unit) bool {
 // wordAfter returns the text between the sign at start and the cursor, if it is one
 // word that ends there. Spaces after @" and after a backslash are part of it.
 func (m *editor) wordAfter(start int) (string, bool) {
-	if start >= m.cur || m.signAt(start) == 0 {
+	if start >= m.Cur || m.signAt(start) == 0 {
 		return "", false
 	}
-	if m.cur < len(m.units) && isField(m.units[m.cur]) {
+	if m.Cur < len(m.Units) && isField(m.Units[m.Cur]) {
 		return "", false
 	}
-	units := m.units[start+1 : m.cur]
-	quoted := m.units[start].text == "@" && len(units) > 0 && units[0].text == `"`
+	units := m.Units[start+1 : m.Cur]
+	quoted := m.Units[start].Text == "@" && len(units) > 0 && units[0].Text == `"`
 	if quoted {
 		units = units[1:]
 	}
 	size, escaped := 0, false
-	escapes := m.units[start].text == "@" && !quoted && filepath.Separator != '\\'
+	escapes := m.Units[start].Text == "@" && !quoted && filepath.Separator != '\\'
 	for _, u := range units {
-		ends := !quoted && !escaped && strings.ContainsFunc(u.text, unicode.IsSpace) || quoted && u.text == `"`
-		escaped = escapes && !escaped && u.text == `\`
-		if size += len(u.text); u.kind != kindChar || ends || size > maxWord {
+		ends := !quoted && !escaped && strings.ContainsFunc(u.Text, unicode.IsSpace) || quoted && u.Text == `"`
+		escaped = escapes && !escaped && u.Text == `\`
+		if size += len(u.Text); u.Kind != kindChar || ends || size > maxWord {
 			return "", false
 		}
 	}
@@ -142,7 +142,7 @@ func (m *completion) complete() tea.Cmd {
 	if m.completer == nil {
 		return nil
 	}
-	for i := m.editor.cur - 1; i >= max(m.editor.cur-maxWord, 0) && m.editor.units[i].kind != kindNewline; i-- {
+	for i := m.editor.Cur - 1; i >= max(m.editor.Cur-maxWord, 0) && m.editor.Units[i].Kind != KindNewline; i-- {
 		if _, ok := m.editor.wordAfter(i); ok {
 			m.menu = &menu{kind: m.editor.signAt(i), start: i}
 			return nil // the request follows in key
@@ -276,11 +276,11 @@ func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	if o.kind == '@' {
 		name = quotePath(name, c.Directory)
 	}
-	if !c.Directory && (m.editor.cur == len(m.editor.units) || !isSpace(m.editor.units[m.editor.cur])) {
+	if !c.Directory && (m.editor.Cur == len(m.editor.Units) || !IsSpace(m.editor.Units[m.editor.Cur])) {
 		name += " "
 	}
 	m.editor.splitUndo()
-	m.editor.replace(o.start, m.editor.cur, split(string(o.kind)+name))
+	m.editor.Replace(o.start, m.editor.Cur, Split(string(o.kind)+name))
 	m.editor.splitUndo()
 	if !c.Directory {
 		m.menu = nil
@@ -372,8 +372,8 @@ func (m *completion) candidateName(c Candidate, room int) string {
 
 // chipAt returns the index of the chip at or before the cursor; -1 for none.
 func (m *editor) chipAt() int {
-	for _, i := range []int{m.cur, m.cur - 1} {
-		if i >= 0 && i < len(m.units) && m.units[i].kind == kindChip {
+	for _, i := range []int{m.Cur, m.Cur - 1} {
+		if i >= 0 && i < len(m.Units) && m.Units[i].Kind == KindChip {
 			return i
 		}
 	}
@@ -386,12 +386,12 @@ type TooLongMsg struct{ Bytes int }
 
 // expandChip replaces the chip at index i by its text. Undo restores the chip.
 func (m *editor) expandChip(i int) tea.Cmd {
-	held := m.units[i].text
+	held := m.Units[i].Text
 	if len(held) > maxInlineBytes {
 		return func() tea.Msg { return TooLongMsg{len(held)} }
 	}
 	m.splitUndo()
-	m.replace(i, i+1, split(held))
+	m.Replace(i, i+1, Split(held))
 	m.splitUndo()
 	return nil
 }

@@ -515,7 +515,7 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 	m.Clear()
-	m.SetVim(true)
+	m.SetModal(true)
 	for _, c := range []struct {
 		key  string
 		want bool

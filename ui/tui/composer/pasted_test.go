@@ -4,16 +4,16 @@ import "testing"
 
 // An address is fetched only if the user typed the @ before it, not if the @ was pasted.
 func TestPastedAddresses(t *testing.T) {
-	typed := func(text string) []unit { return split(text) }
-	pasted := func(text string) []unit {
-		units := split(text)
+	typed := func(text string) []Unit { return Split(text) }
+	pasted := func(text string) []Unit {
+		units := Split(text)
 		for i := range units {
 			units[i].pasted = true
 		}
 		return units
 	}
 	for _, test := range []struct {
-		units []unit
+		units []Unit
 		want  string
 	}{
 		{typed("see @https://a.example/x"), "see @https://a.example/x"},

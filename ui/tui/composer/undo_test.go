@@ -30,7 +30,7 @@ func TestUndoRestoresEveryText(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		m := composer.New(theme.Plain())
 		m.SetSize(20+rng.IntN(60), 5)
-		m.SetVim(seed%3 == 2)
+		m.SetModal(seed%3 == 2)
 		var keys []string
 		texts := []string{m.Value()}
 		send := func(key string) {

@@ -10,48 +10,49 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A unit is one step of the cursor, and the text deleted by one backspace: a
+// A Unit is one step of the cursor, and the text deleted by one backspace: a
 // grapheme cluster, a line end, or a chip.
-type unit struct {
-	text    string // text in the prompt
+type Unit struct {
+	Text    string // text in the prompt
 	display string // displayed text; "" if it is the same as text
 	width   int32  // in cells, if the row is wide enough
-	kind    unitKind
+	Kind    UnitKind
 	pasted  bool // not typed; see textWithoutChips
 }
 
-type unitKind uint8
+// A UnitKind tells units of text, the zero kind, from others.
+type UnitKind uint8
 
 const (
-	kindChar unitKind = iota
-	kindNewline
-	kindChip // a large paste, shown by a label
+	kindChar    UnitKind = iota
+	KindNewline          // ends a line
+	KindChip             // a large paste, shown by a label
 )
 
 // tab is displayed for a tab. There are no tab stops, because the text moves
 // with every key.
 const tab = "    "
 
-// split splits text into units. Lines must end in "\n".
-func split(text string) []unit {
-	units := make([]unit, 0, len(text))
+// Split splits text into units. Lines must end in "\n".
+func Split(text string) []Unit {
+	units := make([]Unit, 0, len(text))
 	for text != "" {
 		u := first(text)
 		units = append(units, u)
-		text = text[len(u.text):]
+		text = text[len(u.Text):]
 	}
 	return units
 }
 
-func first(text string) unit {
+func first(text string) Unit {
 	switch c := text[0]; {
 	case c == '\n':
-		return unit{text: text[:1], kind: kindNewline}
+		return Unit{Text: text[:1], Kind: KindNewline}
 	case c >= ' ' && c < 0x7f && (len(text) == 1 || text[1] < utf8.RuneSelf):
-		return unit{text: text[:1], width: 1}
+		return Unit{Text: text[:1], width: 1}
 	}
 	cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	u := unit{text: cluster, display: visibleForm(cluster)}
+	u := Unit{Text: cluster, display: visibleForm(cluster)}
 	u.width = int32(ansi.StringWidth(u.display))
 	if u.display == cluster {
 		u.display = ""
@@ -82,22 +83,23 @@ func visibleForm(cluster string) string {
 
 // joins reports whether a and b, side by side, form one grapheme cluster, such as a
 // letter and a combining mark, or the halves of a flag.
-func joins(a, b unit) bool {
-	if a.kind != kindChar || b.kind != kindChar || len(a.text) == 1 && len(b.text) == 1 {
+func joins(a, b Unit) bool {
+	if a.Kind != kindChar || b.Kind != kindChar || len(a.Text) == 1 && len(b.Text) == 1 {
 		return false
 	}
-	cluster, _ := ansi.FirstGraphemeCluster(a.text+b.text, ansi.GraphemeWidth)
-	return cluster != a.text
+	cluster, _ := ansi.FirstGraphemeCluster(a.Text+b.Text, ansi.GraphemeWidth)
+	return cluster != a.Text
 }
 
-func isSpace(u unit) bool { return u.text == " " || u.text == "\t" }
+// IsSpace reports whether u is a space or a tab.
+func IsSpace(u Unit) bool { return u.Text == " " || u.Text == "\t" }
 
 // cells returns the width of u in rows of width cells.
-func (u unit) cells(width int) int { return min(int(u.width), width) }
+func (u Unit) cells(width int) int { return min(int(u.width), width) }
 
 // draw returns the displayed text of u in at most width cells.
-func (u unit) draw(width int) string {
-	s := u.text
+func (u Unit) draw(width int) string {
+	s := u.Text
 	if u.display != "" {
 		s = u.display
 	}
@@ -134,10 +136,10 @@ func isLargePaste(text string) bool {
 	return len(text) > chipBytes || strings.Count(text, "\n") >= chipLines
 }
 
-func newChip(text string) unit {
+func newChip(text string) Unit {
 	text = stripControl(text)
 	label := chipLabel(text)
-	return unit{text: text, display: label, width: int32(ansi.StringWidth(label)), kind: kindChip}
+	return Unit{Text: text, display: label, width: int32(ansi.StringWidth(label)), Kind: KindChip}
 }
 
 // chipLabel returns the label of a chip for text.

@@ -19,14 +19,14 @@ func (m *Recall) Draft() string {
 }
 
 // written returns the units of the prompt; during a search, those before the search.
-func (m *Recall) written() []unit {
+func (m *Recall) written() []Unit {
 	if m.search != nil {
 		return m.search.savedText.units
 	}
-	return m.editor.units
+	return m.editor.Units
 }
 
-func value(units []unit) string {
+func value(units []Unit) string {
 	if startsWithChip(units) {
 		return EscapeCommand(promptText(units))
 	}
@@ -34,42 +34,42 @@ func value(units []unit) string {
 }
 
 // startsWithChip reports whether units begin with a chip.
-func startsWithChip(units []unit) bool { return len(units) > 0 && units[0].kind == kindChip }
+func startsWithChip(units []Unit) bool { return len(units) > 0 && units[0].Kind == KindChip }
 
 // promptText returns the text of units as it is sent.
-func promptText(units []unit) string {
+func promptText(units []Unit) string {
 	var b strings.Builder
 	for _, u := range units {
-		if u.kind == kindChip {
-			b.WriteString(u.text) // already clean: it was pasted
+		if u.Kind == KindChip {
+			b.WriteString(u.Text) // already clean: it was pasted
 			continue
 		}
-		b.WriteString(stripControl(u.text))
+		b.WriteString(stripControl(u.Text))
 	}
 	return b.String()
 }
 
 // textWithoutChips returns the value without chips, and without the @ before a pasted
 // address: only text typed by the user may cause a request.
-func textWithoutChips(units []unit) string {
+func textWithoutChips(units []Unit) string {
 	var b strings.Builder
 	for i, u := range units {
-		if u.pasted && u.text == "@" && beginsAddress(units[i+1:]) {
+		if u.pasted && u.Text == "@" && beginsAddress(units[i+1:]) {
 			b.WriteByte(' ')
 			continue
 		}
-		if u.kind != kindChip {
-			b.WriteString(stripControl(u.text))
+		if u.Kind != KindChip {
+			b.WriteString(stripControl(u.Text))
 		}
 	}
 	return b.String()
 }
 
 // beginsAddress reports whether units begin with a web address, possibly quoted.
-func beginsAddress(units []unit) bool {
+func beginsAddress(units []Unit) bool {
 	var b strings.Builder
 	for _, u := range units[:min(len(units), len(`"https://`))] {
-		b.WriteString(u.text)
+		b.WriteString(u.Text)
 	}
 	text := strings.ToLower(strings.TrimLeft(b.String(), `"'`))
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "https:/")
@@ -92,7 +92,7 @@ const maxInlineBytes = 64 << 10
 // Chips whose text is still in s remain, because an editor gets their full text.
 func (m *Model) SetValue(s string) {
 	m.Recall.stopSearch(false)
-	m.editor.set(mergeChips(m.editor.units, normalize(s)))
+	m.editor.set(mergeChips(m.editor.Units, normalize(s)))
 	m.resetTransient()
 }
 
@@ -101,19 +101,19 @@ func (m *Model) SetPromptText(s string) { m.SetValue(EscapeCommand(stripControl(
 
 // mergeChips returns s as units, with the chips of old whose text is still in s, or with a
 // new chip for the text in their place.
-func mergeChips(old []unit, s string) []unit {
-	first := slices.IndexFunc(old, func(u unit) bool { return u.kind == kindChip })
+func mergeChips(old []Unit, s string) []Unit {
+	first := slices.IndexFunc(old, func(u Unit) bool { return u.Kind == KindChip })
 	if first < 0 {
 		return unitsOf(s)
 	}
-	var units []unit
+	var units []Unit
 	rest, last := s, first
 	for i, u := range old {
-		if u.kind != kindChip {
+		if u.Kind != KindChip {
 			continue
 		}
 		last = i
-		if before, after, found := cutChip(rest, u.text); found {
+		if before, after, found := cutChip(rest, u.Text); found {
 			units, rest = append(append(units, unitsOf(before)...), u), after
 		}
 	}
@@ -139,18 +139,18 @@ func cutChip(s, text string) (before, after string, found bool) {
 	return strings.TrimSuffix(s, text), "", text != "" && strings.HasSuffix(s, text)
 }
 
-func unitsOf(s string) []unit {
+func unitsOf(s string) []Unit {
 	if s = normalize(s); len(s) > maxInlineBytes {
-		return []unit{newChip(s)}
+		return []Unit{newChip(s)}
 	}
-	return split(s)
+	return Split(s)
 }
 
 // Len returns the length of the prompt in bytes.
 func (m *Model) Len() int {
 	n := 0
-	for _, u := range m.editor.units {
-		n += len(u.text)
+	for _, u := range m.editor.Units {
+		n += len(u.Text)
 	}
 	return n
 }

@@ -16,7 +16,7 @@ func (p rowCounts) above() int { return p.queue + p.menu + p.search }
 // layOut lays out the text and divides the rows. One cell at the right is
 // reserved for a cursor at the end of a full row.
 func (m *Model) layOut() rowCounts {
-	m.editor.update(&m.editor.buffer, max(m.editor.width-1, 1))
+	m.editor.update(&m.editor.Buffer, max(m.editor.width-1, 1))
 	p, most := rowCounts{search: m.Recall.searchRows()}, m.editor.height
 	if m.editor.textRows > 0 {
 		most = min(most, m.editor.textRows)
@@ -25,7 +25,7 @@ func (m *Model) layOut() rowCounts {
 	p.menu = min(m.completion.menuRows(), spare)
 	p.queue = min(m.Queue.queueRows(), spare-p.menu)
 	p.text = min(len(m.editor.rows), max(m.editor.height-p.above(), 1), most)
-	r := m.editor.rowOf(m.editor.cur)
+	r := m.editor.rowOf(m.editor.Cur)
 	m.editor.top = max(min(m.editor.top, r, len(m.editor.rows)-p.text), r-p.text+1, 0)
 	return p
 }
@@ -70,7 +70,7 @@ func (m *editor) scrollMark(r, visible int) string {
 	if arrow == "" || m.width < 2 {
 		return ""
 	}
-	return strings.Repeat(" ", m.width-1-m.used(m.units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
+	return strings.Repeat(" ", m.width-1-m.used(m.Units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
 }
 
 // renderRow renders a row. Chips and invisible characters get their own style.
@@ -80,10 +80,13 @@ func (m *Model) renderRow(r row) string {
 	}
 	var out strings.Builder
 	used, style := 0, &m.editor.textSGR
-	from, to := m.vim.selection(m.editor)
+	from, to := 0, 0
+	if m.modal != nil {
+		from, to = m.modal.Selection()
+	}
 	shell := m.Shell()
 	out.WriteString(style.On)
-	for i, u := range m.editor.units[r.start:r.end] {
+	for i, u := range m.editor.Units[r.start:r.end] {
 		i += r.start
 		if used += u.cells(m.editor.layout.width); used > m.editor.layout.width {
 			break // hanging spaces
@@ -92,7 +95,7 @@ func (m *Model) renderRow(r row) string {
 		switch {
 		case from <= i && i < to:
 			want = &m.editor.selectionSGR
-		case u.display != "" && !isSpace(u), shell && i == 0:
+		case u.display != "" && !IsSpace(u), shell && i == 0:
 			want = &m.editor.accentSGR
 		}
 		if want != style {
@@ -116,7 +119,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.Recall.search != nil {
 		return ansi.StringWidth(m.Recall.searchText()), min(p.queue+p.menu, m.editor.height-1), true
 	}
-	return min(m.editor.column(m.editor.units, m.editor.cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.cur) - m.editor.top, true
+	return min(m.editor.column(m.editor.Units, m.editor.Cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.Cur) - m.editor.top, true
 }
 
 // Click handles a click on a cell of the view: it moves the cursor, selects a
@@ -136,17 +139,17 @@ func (m *Model) Click(x, y int) tea.Cmd {
 	case row < p.menu+p.search:
 		return nil
 	}
-	at := m.editor.index(m.editor.units, m.editor.top+y-p.above(), max(x, 0))
-	again := at == m.editor.cur && at < len(m.editor.units) && m.editor.units[at].kind == kindChip
+	at := m.editor.index(m.editor.Units, m.editor.top+y-p.above(), max(x, 0))
+	again := at == m.editor.Cur && at < len(m.editor.Units) && m.editor.Units[at].Kind == KindChip
 	m.Recall.stopSearch(true)
 	m.resetTransient()
-	m.editor.cur = min(at, len(m.editor.units))
+	m.editor.Cur = min(at, len(m.editor.Units))
 	var cmd tea.Cmd
 	if again {
 		cmd = m.editor.expandChip(at)
 	}
-	if m.vim != nil {
-		m.vim.clamp(m.editor)
+	if m.modal != nil {
+		m.modal.Clamp()
 	}
 	return cmd
 }
@@ -154,7 +157,7 @@ func (m *Model) Click(x, y int) tea.Cmd {
 // canMove reports whether there is a row by rows below the cursor's.
 func (m *Model) canMove(by int) bool {
 	m.layOut()
-	r := m.editor.rowOf(m.editor.cur) + by
+	r := m.editor.rowOf(m.editor.Cur) + by
 	return r >= 0 && r < len(m.editor.rows)
 }
 

@@ -45,7 +45,7 @@ func New(s *common.Screen, a *app.App) *Input {
 	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Directory)}
 	in.Composer.SetPlaceholder(askAnything)
 	in.Composer.Now = s.Now
-	in.Composer.SetVim(s.Config.Vim)
+	in.Composer.SetModal(s.Config.Vim)
 	in.Composer.SetCompleter(in.complete)
 	in.files.Go = func(f func()) { go s.Guard(f) }
 	return in
@@ -78,7 +78,7 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		}
 	case app.Reconfigured:
 		if ui, ok := msg.UI.(common.Config); ok {
-			in.Composer.SetVim(ui.Vim)
+			in.Composer.SetModal(ui.Vim)
 		}
 		return nil, false
 	default:

@@ -16,7 +16,10 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
+	"parley/ui/tui/composer/vim"
 )
+
+func init() { vim.Register() }
 
 var picture = llm.Part{Kind: llm.Media, MIME: "image/png", Name: "a.png"}
 

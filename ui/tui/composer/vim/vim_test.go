@@ -1,12 +1,57 @@
-package composer_test
+package vim_test
 
 import (
 	"strings"
 	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
+	"parley/ui/tui/composer/vim"
+	"parley/ui/uitest"
 )
+
+func init() { vim.Register() }
+
+// play sends keys by name to a composer. Text that is not a key name is typed, text after "paste:" is pasted, and "clear"
+// calls Clear. A second passes between two of them.
+func play(t *testing.T, m *composer.Model, keys ...string) {
+	t.Helper()
+	now := m.Now()
+	m.Now = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+	for _, key := range keys {
+		text, pasted := strings.CutPrefix(key, "paste:")
+		k, err := uitest.Key(key)
+		switch {
+		case key == "clear":
+			m.Clear()
+		case pasted:
+			m.Update(tea.PasteMsg{Content: text})
+		case err == nil:
+			m.Update(k)
+		default:
+			for _, r := range key {
+				m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+			}
+		}
+	}
+}
+
+// screen returns the view with a bar as the cursor.
+func screen(m *composer.Model) string {
+	lines := strings.Split(ansi.Strip(m.View()), "\n")
+	if x, y, ok := m.Cursor(); ok {
+		line := lines[y] + strings.Repeat(" ", max(x-ansi.StringWidth(lines[y]), 0))
+		lines[y] = ansi.Truncate(line, x, "") + "|" + ansi.TruncateLeft(line, x, "")
+	}
+	return strings.Join(lines, "\n")
+}
 
 func TestVim(t *testing.T) {
 	const lines = "one two\n  three\n\nfour, five six"
@@ -144,7 +189,7 @@ func TestVim(t *testing.T) {
 	} {
 		m := composer.New(theme.Plain())
 		m.SetSize(60, 12)
-		m.SetVim(true)
+		m.SetModal(true)
 		m.SetValue(c.text)
 		play(t, m, "alt+<", "esc")
 		for _, key := range strings.Split(c.keys, "") {
@@ -165,7 +210,7 @@ func TestVimModes(t *testing.T) {
 	if m.Mode() != "" {
 		t.Errorf("the mode is %q without vim", m.Mode())
 	}
-	m.SetVim(true)
+	m.SetModal(true)
 	m.Recall.Remember("past")
 	for _, c := range []struct{ key, mode, screen string }{
 		{"hello", "insert", "hello|"},
@@ -198,7 +243,7 @@ func TestVimModes(t *testing.T) {
 			t.Errorf("after %s: mode %q, want %q; got\n%s\nwant\n%s", c.key, m.Mode(), c.mode, screen(m), c.screen)
 		}
 	}
-	m.SetVim(false)
+	m.SetModal(false)
 	if play(t, m, "esc", "d"); m.Mode() != "" || screen(m) != "xd|" {
 		t.Errorf("without vim again: mode %q\n%s", m.Mode(), screen(m))
 	}
@@ -209,7 +254,7 @@ func TestVimModes(t *testing.T) {
 func TestVimClearCanBeTakenBack(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(30, 5)
-	m.SetVim(true)
+	m.SetModal(true)
 	play(t, m, "one two", "clear", "ctrl+_")
 	if got := screen(m); got != "one two|" {
 		t.Errorf("got %s", got)
@@ -220,7 +265,7 @@ func TestVimClearCanBeTakenBack(t *testing.T) {
 func TestVimRows(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(18, 5)
-	m.SetVim(true)
+	m.SetModal(true)
 	play(t, m, "aaaa bbbb cccc dddd eeee ffff", "ctrl+j", "x", "ctrl+j", "gggg", "esc", "k", "k")
 	if got, want := screen(m), "aaaa bbbb cccc \ndddd eeee ffff\nx\ngggg"; strings.ReplaceAll(got, "|", "") != want {
 		t.Fatalf("got\n%s", got)
