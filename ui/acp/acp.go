@@ -22,8 +22,8 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"parley/ui/app"
 	"parley/ui/client"
+	"parley/ui/crash"
 )
 
 // lastWords is how long canceled turns have to end once the client is gone. A client that does
@@ -46,7 +46,7 @@ func Serve(ctx context.Context, o client.Options) error {
 		cancel(errGone)
 	case <-ctx.Done():
 	}
-	if !app.Within(lastWords, func() {
+	if !crash.Within(lastWords, func() {
 		a.close()
 		if context.Cause(ctx) == errGone {
 			owed.wait(lastWords / 2) // responses to a script that does not wait for them

@@ -117,20 +117,6 @@ func (o *Options) SaveState(key, value string) Effect {
 	return Save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
-// SandboxBadge returns what the sandbox of the model's commands lacks: "no sandbox", "sandbox: no namespaces", or "" if
-// it lacks nothing or no command runs.
-func SandboxBadge(a *App) string {
-	switch {
-	case a.Session.Policy().Mode() == act.ModeReadOnly:
-		return ""
-	case a.Machine.Sandbox.Missing != "":
-		return "no sandbox"
-	case a.Machine.Sandbox.Weak != "":
-		return "sandbox: " + a.Machine.Sandbox.Weak
-	}
-	return ""
-}
-
 // Absolute returns the absolute path of name; ~ is the home directory.
 func (o *Options) Absolute(name string) string {
 	if name = mention.ExpandHome(name); !filepath.IsAbs(name) {
@@ -236,6 +222,20 @@ type Machine struct {
 type Sandbox struct {
 	Missing string // why commands run without a sandbox; "" if they run in one
 	Weak    string // the protection that it lacks, such as "no namespaces"; "" if it lacks nothing
+}
+
+// Badge returns the fault of the sandbox, such as "no sandbox" or "sandbox: no namespaces"; "" if it has none, or no
+// command runs in this mode.
+func (s Sandbox) Badge(mode act.Mode) string {
+	switch {
+	case mode == act.ModeReadOnly:
+		return ""
+	case s.Missing != "":
+		return "no sandbox"
+	case s.Weak != "":
+		return "sandbox: " + s.Weak
+	}
+	return ""
 }
 
 // Models lists and opens the available models.

@@ -18,13 +18,13 @@ type Wire struct {
 	OnRecordError func(func(trouble string))             // sets the callback for recordings that cannot be written; it runs on any goroutine
 }
 
-// ExchangesOf returns the ids of the exchanges in the turn of the message user (a Seq); nil if there are none.
-func ExchangesOf(a *App, user int) (ids []int) {
-	from, to := turnTime(a.Session.Path(), user)
-	if a.Wire.List == nil || from.IsZero() {
+// OfTurn returns the ids of the exchanges in the turn of the message user (a Seq) of path; nil if there are none.
+func (w Wire) OfTurn(path []session.Node, user int) (ids []int) {
+	from, to := turnTime(path, user)
+	if w.List == nil || from.IsZero() {
 		return nil
 	}
-	for _, e := range a.Wire.List() {
+	for _, e := range w.List() {
 		if !e.Start.Before(from) && (to.IsZero() || e.Start.Before(to)) {
 			ids = append(ids, e.ID)
 		}

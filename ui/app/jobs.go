@@ -7,22 +7,22 @@ import (
 )
 
 // RunningJobs returns the names of the running background commands, as "1. make".
-func (a *App) RunningJobs() []string {
-	if a.Machine.Jobs == nil {
+func (m *Machine) RunningJobs() []string {
+	if m.Jobs == nil {
 		return nil
 	}
-	return a.Machine.Jobs.Running()
+	return m.Jobs.Running()
 }
 
 // Quit ends the front end. If background commands are running, it asks first.
 func Quit(a *App) Effect {
-	return a.EndJobs(&Confirm{Text: "Quitting", Yes: "Quit", No: "Cancel", Harmless: true, Accept: func() Effect { return Exit{} }})
+	return a.Machine.EndJobs(&Confirm{Text: "Quitting", Yes: "Quit", No: "Cancel", Harmless: true, Accept: func() Effect { return Exit{} }})
 }
 
 // EndJobs accepts c, which ends all background commands. If there are any, it asks first: its text is then the
 // beginning of a sentence, such as "Quitting".
-func (a *App) EndJobs(c *Confirm) Effect {
-	jobs := a.EndingJobs()
+func (m *Machine) EndJobs(c *Confirm) Effect {
+	jobs := m.EndingJobs()
 	if jobs == "" {
 		return c.Accept()
 	}
@@ -31,8 +31,8 @@ func (a *App) EndJobs(c *Confirm) Effect {
 }
 
 // EndingJobs names the background commands that would end with parley; "" for none.
-func (a *App) EndingJobs() string {
-	running := a.RunningJobs()
+func (m *Machine) EndingJobs() string {
+	running := m.RunningJobs()
 	if len(running) == 0 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/clip"
+	"parley/ui/crash"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
@@ -22,7 +23,7 @@ type deps struct {
 
 func newDeps(o app.Options, out io.Writer) *deps {
 	a := app.New(o)
-	board := clip.New(a.Getenv, a.StateDir(), a.Directory, nil)
+	board := clip.New(a.Getenv, crash.StateDir(a.Getenv), a.Directory, nil)
 	a.FrontEnd.ClipboardImage = board.Image
 	return &deps{board: board, runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }

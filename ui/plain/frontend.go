@@ -233,7 +233,7 @@ func (p *frontend) quit() {
 		p.drafts.add(strings.Join(p.input.continued, "\n"))
 	}
 	p.isOver = true
-	if jobs := p.app.EndingJobs(); jobs != "" {
+	if jobs := p.app.Machine.EndingJobs(); jobs != "" {
 		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
 	if p.app.FrontEnd.Busy() {

@@ -19,6 +19,7 @@ import (
 	"os"
 
 	"parley/ui/app"
+	"parley/ui/crash"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
@@ -59,13 +60,13 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p.close()
 	keys.Close()
 	stop()
-	app.Within(app.StopWait, p.tasks.Wait)
+	crash.Within(crash.StopWait, p.tasks.Wait)
 	if err := p.app.Session.Close(); err != nil {
 		p.writeLine("Could not save the end of this conversation: %s", oneLine(format.ErrorText(err)))
 	}
 	p.out.End()
 	if p.mail.panic != nil {
-		return app.Crash(p.mail.panic, p.mail.stack, true)
+		return crash.Report(p.mail.panic, p.mail.stack, true)
 	}
 	return p.status
 }

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/clip"
+	"parley/ui/crash"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -48,7 +49,7 @@ func newModel(o Options) *Model {
 	s := common.New(o.Config, os.Getenv, a.Now)
 	m := &Model{Screen: s, App: a, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf
-	board := clip.New(a.Getenv, a.StateDir(), a.Directory, s.Write)
+	board := clip.New(a.Getenv, crash.StateDir(a.Getenv), a.Directory, s.Write)
 	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath, Tmux: board.Tmux})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
 	m.overlay.IsWriting = func() bool { return !m.input.Composer.Empty() }
@@ -276,7 +277,7 @@ func (m *Model) shutdown() {
 	m.chat.Cancel()
 	m.chat.Close()
 	m.input.SaveDraftNow()
-	app.Within(app.StopWait, m.Running.Wait)
+	crash.Within(crash.StopWait, m.Running.Wait)
 	m.input.Close()
 	m.closeErr = m.App.Session.Close()
 }

@@ -20,6 +20,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/crash"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/overlay"
@@ -55,7 +56,7 @@ func Run(o Options) int {
 
 // present runs root, which is m or contains it, on the terminal.
 func present(m *Model, root tea.Model) int {
-	status, back := terminal.Run(root, terminal.Reports{Path: app.CrashPath, Crash: app.Crash}, func(l terminal.Loop) {
+	status, back := terminal.Run(root, terminal.Reports{Path: crash.Path, Crash: crash.Report}, func(l terminal.Loop) {
 		m.Send, m.Crash, m.Tick = l.Send, l.Crash, afterSeen(m.Tick, l.Drawn)
 	}, m.shutdown)
 	switch {

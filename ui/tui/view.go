@@ -11,7 +11,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -266,11 +265,11 @@ func (m *Model) statusInfo() statusbar.Info {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Branch: m.Branch, Window: model.Context, Tokens: fill, Draft: m.input.DraftTokens(), Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.RunningJobs()), Command: m.StatusText,
+		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.Machine.RunningJobs()), Command: m.StatusText,
 	}
-	switch {
-	case app.SandboxBadge(m.App) != "":
-		i.Badge = app.SandboxBadge(m.App)
+	switch sandbox := m.App.Machine.Sandbox.Badge(m.App.Session.Policy().Mode()); {
+	case sandbox != "":
+		i.Badge = sandbox
 	case m.App.Ephemeral:
 		i.Badge = "not saved"
 	case m.chat.SaveErr != nil:

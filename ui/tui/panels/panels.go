@@ -32,7 +32,7 @@ type wire struct{ app *app.App }
 
 func (w wire) List() []exchange.Exchange            { return w.app.Wire.List() }
 func (w wire) Get(id int) (exchange.Exchange, bool) { return w.app.Wire.Get(id) }
-func (w wire) OfTurn(user int) []int                { return app.ExchangesOf(w.app, user) }
+func (w wire) OfTurn(user int) []int                { return w.app.Wire.OfTurn(w.app.Session.Path(), user) }
 
 // Save returns a function that writes an exchange to a file and returns a message. It may run on
 // another goroutine.

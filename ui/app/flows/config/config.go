@@ -503,7 +503,7 @@ func (f flow) changed(path []string, done change) app.Effect {
 		a.Restart(a.Directory, id, done.said)
 		return app.Exit{}
 	}
-	return a.EndJobs(&app.Confirm{Text: done.said + ". Using it now", Yes: "Use it now", No: "From the next start", Harmless: true, Accept: restart, Decline: func() app.Effect { return said }})
+	return a.Machine.EndJobs(&app.Confirm{Text: done.said + ". Using it now", Yes: "Use it now", No: "From the next start", Harmless: true, Accept: restart, Decline: func() app.Effect { return said }})
 }
 
 // arguments lists the names of settings.

@@ -140,7 +140,7 @@ func (f flow) enterFolder(name string) app.Effect {
 	if err != nil {
 		return app.Fail(err)
 	}
-	return f.app.EndJobs(&app.Confirm{Text: "Changing the folder", Yes: "Change folder", No: "Cancel", Harmless: true, Accept: func() app.Effect {
+	return f.app.Machine.EndJobs(&app.Confirm{Text: "Changing the folder", Yes: "Change folder", No: "Cancel", Harmless: true, Accept: func() app.Effect {
 		f.app.Restart(dir, "", "")
 		return app.Exit{}
 	}})

@@ -24,6 +24,7 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/clip"
+	"parley/ui/crash"
 	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui"
@@ -67,8 +68,7 @@ func (d Doctor) checkup(ctx context.Context, terminal app.TerminalState) []Check
 	parts := []func(context.Context) []Check{
 		d.services, d.mcpServers,
 		func(ctx context.Context) []Check {
-			o := app.Options{Directory: *d.Dir, Getenv: os.Getenv}
-			return terminalChecks(terminal, os.Getenv, clip.New(os.Getenv, o.StateDir(), *d.Dir, nil).Routes(ctx))
+			return terminalChecks(terminal, os.Getenv, clip.New(os.Getenv, crash.StateDir(os.Getenv), *d.Dir, nil).Routes(ctx))
 		},
 		func(context.Context) []Check { return []Check{d.sandbox()} },
 		func(context.Context) []Check { return d.store() },

@@ -33,6 +33,7 @@ import (
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/client"
+	"parley/ui/crash"
 )
 
 // Options configure the command.
@@ -148,7 +149,7 @@ func (s *server) serve(cmd *cobra.Command, port int) (err error) {
 // end cancels all calls and waits until they have ended. No call can begin then.
 func (s *server) end(cancel context.CancelCauseFunc) error {
 	cancel(errGone)
-	if !app.Within(lastWords, func() {
+	if !crash.Within(lastWords, func() {
 		for range maxCalls {
 			s.places <- struct{}{}
 		}

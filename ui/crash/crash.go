@@ -1,4 +1,5 @@
-package app
+// Package crash ends programs that panic or hang: reports of crashes, and limits for the last waits.
+package crash
 
 import (
 	"crypto/rand"
@@ -19,8 +20,8 @@ import (
 const statusPanic = 2
 
 // StateDir returns the directory for data that is neither configuration nor cache; "" if there is none.
-func (o *Options) StateDir() string {
-	dir, _ := stateDir(o.Getenv)
+func StateDir(getenv func(string) string) string {
+	dir, _ := stateDir(getenv)
 	return dir
 }
 
@@ -58,10 +59,10 @@ func Within(patience time.Duration, f func()) bool {
 	}
 }
 
-// Crash writes a panic to a file that only its owner may read, and returns the exit status. If tell is set, it names
+// Report writes a panic to a file that only its owner may read, and returns the exit status. If tell is set, it names
 // the file on standard error; the terminal must be restored by then.
-func Crash(p any, stack []byte, tell bool) (status int) {
-	path, err := writeCrash(p, stack)
+func Report(p any, stack []byte, tell bool) (status int) {
+	path, err := write(p, stack)
 	if err != nil {
 		path = format.ErrorText(err)
 	}
@@ -71,8 +72,8 @@ func Crash(p any, stack []byte, tell bool) (status int) {
 	return statusPanic
 }
 
-// CrashPath returns a path for a crash report with an unguessable name.
-func CrashPath() (string, error) {
+// Path returns a path for a crash report with an unguessable name.
+func Path() (string, error) {
 	dir, err := stateDir(os.Getenv)
 	if err != nil {
 		return "", err
@@ -80,9 +81,9 @@ func CrashPath() (string, error) {
 	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
-// writeCrash writes the report of a panic and returns its path.
-func writeCrash(p any, stack []byte) (string, error) {
-	path, err := CrashPath()
+// write writes the report of a panic and returns its path.
+func write(p any, stack []byte) (string, error) {
+	path, err := Path()
 	if err != nil {
 		return "", err
 	}
