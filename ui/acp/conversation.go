@@ -19,7 +19,9 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/client"
+	"parley/ui/format"
 )
 
 // A conversation is a conversation that the client has open.
@@ -176,7 +178,7 @@ func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sd
 	from = min(from, len(list))
 	for _, s := range list[from:min(from+page, len(list))] {
 		r.Sessions = append(r.Sessions, sdk.SessionInfo{
-			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(app.ListTitle(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
+			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(wording.ListTitle(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
 		})
 	}
 	if from+page < len(list) {
@@ -222,7 +224,7 @@ func (c *conversation) modes() *sdk.SessionModeState {
 	now := c.opened.App.Session.Policy().Mode()
 	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(now)}
 	for _, m := range offeredModes(now) {
-		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(app.ModeDetail(m))})
+		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(wording.ModeDetail(m))})
 	}
 	return state
 }
@@ -246,7 +248,7 @@ func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (
 func (c *conversation) setMode(mode string) error {
 	policy := c.opened.App.Session.Policy()
 	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, act.Mode(mode)) {
-		return invalid("no mode %q: use one of %s", mode, app.JoinComma(offered))
+		return invalid("no mode %q: use one of %s", mode, format.JoinComma(offered))
 	}
 	policy.SetMode(act.Mode(mode))
 	c.tellMode()
@@ -279,7 +281,7 @@ func (c *conversation) options() []sdk.SessionConfigOption {
 	s := c.app.Session
 	mode := choice{id: optionMode, name: "Approval mode", category: sdk.SessionConfigOptionCategoryMode, now: string(s.Policy().Mode())}
 	for _, m := range offeredModes(s.Policy().Mode()) {
-		mode.add(string(m), string(m), app.ModeDetail(m))
+		mode.add(string(m), string(m), wording.ModeDetail(m))
 	}
 	model := choice{id: optionModel, name: "Model", category: sdk.SessionConfigOptionCategoryModel, now: s.Model().Name}
 	model.add(model.now, model.now, "")
@@ -360,7 +362,7 @@ func (c *conversation) setEffort(value string) error {
 	case slices.Contains(efforts, llm.Effort(value)):
 		c.app.Session.SetEffort(llm.Effort(value))
 	default:
-		return invalid("no effort %q: use %s or one of %s", value, providerDefault, app.JoinComma(efforts))
+		return invalid("no effort %q: use %s or one of %s", value, providerDefault, format.JoinComma(efforts))
 	}
 	return nil
 }

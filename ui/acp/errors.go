@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 )
 
 // Codes of JSON-RPC, then those of ACP: https://agentclientprotocol.com/protocol/schema.
@@ -24,14 +24,14 @@ func invalid(format string, args ...any) error {
 
 // failed returns an error with a hint for the user.
 func failed(err error) error {
-	code, text := codeInternal, app.ErrorText(err)
+	code, text := codeInternal, wording.Error(err)
 	switch llm.FaultOf(err) {
 	case llm.Authentication:
 		code = codeAuthRequired
 	case llm.ModelNotFound:
 		code = codeInvalidParams
 	}
-	if hint := app.ShellHint(err); hint != "" {
+	if hint := wording.ShellHint(err); hint != "" {
 		text += " · " + hint
 	}
 	return &sdk.RequestError{Code: code, Message: sanitize.Line(text)}

@@ -13,6 +13,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/describe"
 )
 
@@ -55,7 +56,7 @@ func (c *conversation) askServers(ctx context.Context) {
 		if chosen := c.choose(ctx, call, options); chosen == always || chosen == once {
 			status = sdk.ToolCallStatusCompleted
 			if err := q.Allow(chosen == always); err != nil {
-				c.view.say(sanitize.Text(app.ErrorText(err)), false)
+				c.view.say(sanitize.Text(wording.Error(err)), false)
 			}
 		}
 		end(status)

@@ -11,8 +11,8 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 )
 
 // A view sends updates to a client for the changes of a conversation that a screen would draw.
@@ -159,9 +159,9 @@ func (v *view) retry(c blocks.Change) {
 	switch r, _ := c.Event.(llm.Retry); {
 	case len(r.Discards) > 0 && v.cut:
 		v.cut = false
-		v.say("\n\n"+app.RetryText(r, 0)+". The answer begins again:", false)
+		v.say("\n\n"+wording.Retry(r, 0)+". The answer begins again:", false)
 	case !r.Until.IsZero() && c.Op == blocks.Opened:
-		v.say(app.RetryText(r, r.Wait), true)
+		v.say(wording.Retry(r, r.Wait), true)
 	}
 }
 
@@ -172,7 +172,7 @@ func (v *view) event(c blocks.Change) {
 	case llm.Notice:
 		aloud, text = e.Urgent, e.Text
 	case session.Sandbox, session.Fallback, session.Compacted:
-		aloud, text = true, app.EventText(e)
+		aloud, text = true, wording.Event(e)
 	}
 	if text != "" {
 		v.say(sanitize.Text(text), !aloud)

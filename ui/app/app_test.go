@@ -4,8 +4,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"parley/session"
 )
 
 // The application imports no terminal library: its output is data for any front end.
@@ -19,18 +17,6 @@ func TestNoTerminalLibrary(t *testing.T) {
 			if strings.HasPrefix(name, library) {
 				t.Errorf("depends on %s", name)
 			}
-		}
-	}
-}
-
-// Lists distinguish a copy from its original until the copy is renamed.
-func TestListTitle(t *testing.T) {
-	for want, about := range map[string]session.Info{
-		"whales": {Title: "whales"}, "copy: seals": {Title: "seals", Origin: "fork 0a1b"}, "copy: untitled": {Origin: "fork 0a1b"},
-		"mine": {Title: "mine", Origin: "fork 0a1b", Named: true}, "theirs": {Title: "theirs", Origin: "codex"},
-	} {
-		if got := ListTitle(about); got != want {
-			t.Errorf("%+v is listed as %q, want %q", about, got, want)
 		}
 	}
 }

@@ -154,32 +154,6 @@ func IsLimited(a *App) bool {
 	return !a.FrontEnd.Busy() && a.Session.Unanswered() && !a.Session.LimitReset().IsZero()
 }
 
-// JoinComma joins values with commas.
-func JoinComma[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
-}
-
-// Title returns the display title of a conversation.
-func Title(about session.Info) string {
-	if about.Title != "" {
-		return about.Title
-	}
-	return "untitled"
-}
-
-// ListTitle returns the title for lists, where copies appear beside their originals: "copy: TITLE" until the copy is
-// renamed.
-func ListTitle(about session.Info) string {
-	if strings.HasPrefix(about.Origin, "fork ") && !about.Named {
-		return "copy: " + Title(about)
-	}
-	return Title(about)
-}
-
 // MessageLine returns the first line of a message, or the names of its attachments.
 func MessageLine(msg llm.Message) string {
 	text, attached := SplitPrompt(msg)

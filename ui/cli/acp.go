@@ -17,6 +17,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/client"
@@ -69,7 +70,7 @@ func (a editor) serve(talk func(context.Context) error) error {
 	defer cancel(nil)
 	exit.CancelOnSignals(cancel)
 	err := talk(ctx)
-	if errors.Is(err, app.ErrPipe) {
+	if errors.Is(err, wording.ErrPipe) {
 		return nil // the client closed both pipes
 	}
 	return err

@@ -22,6 +22,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -34,7 +35,7 @@ func withTimeout(ctx context.Context, limit time.Duration) (context.Context, con
 	if limit <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s", app.ErrTimeout, limit))
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s", wording.ErrTimeout, limit))
 }
 
 // printAnswer prints the answer to a prompt. It connects to the model before it reads the prompt.

@@ -25,6 +25,7 @@ import (
 	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -82,10 +83,10 @@ func (p *Project) Validate() error {
 // Validate reports the first invalid value.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
-		return fmt.Errorf("effort = %q: use one of %s", c.Effort, app.JoinComma(llm.Efforts))
+		return fmt.Errorf("effort = %q: use one of %s", c.Effort, format.JoinComma(llm.Efforts))
 	}
 	if modes := append(slices.Clone(act.Modes), act.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
-		return fmt.Errorf("mode = %q: use one of %s", c.Mode, app.JoinComma(modes))
+		return fmt.Errorf("mode = %q: use one of %s", c.Mode, format.JoinComma(modes))
 	}
 	if c.Background < 0 {
 		return fmt.Errorf("background_after = %d: give seconds; 0 means never", c.Background)

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/providers/llm"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/exit"
 	"parley/ui/textwrap"
 	"parley/ui/uitest"
@@ -119,8 +119,8 @@ func TestFaults(t *testing.T) {
 	})
 	page := uitest.ReadDoc(t, "troubleshooting")
 	for _, f := range faults {
-		if !strings.Contains(page, "\n### "+app.FaultName(f)+"\n") {
-			t.Errorf("docs/troubleshooting.md has no section %q", app.FaultName(f))
+		if !strings.Contains(page, "\n### "+wording.Fault(f)+"\n") {
+			t.Errorf("docs/troubleshooting.md has no section %q", wording.Fault(f))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func errorTable() string {
 	var rows [][]string
 	for _, f := range faults {
 		status := exit.Of(&llm.Error{Fault: f})
-		rows = append(rows, []string{inCode(string(f)), app.FaultName(f), strconv.Itoa(status)})
+		rows = append(rows, []string{inCode(string(f)), wording.Fault(f), strconv.Itoa(status)})
 	}
 	return markdownTable([]string{"Category", "On the screen", "Status"}, rows)
 }

@@ -11,7 +11,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/process"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 
@@ -131,14 +131,14 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	var held *session.LockedError
 	if errors.As(err, &held) {
 		if term.IsTerminal(os.Stdin.Fd()) && term.IsTerminal(os.Stderr.Fd()) {
-			yes, err := cmdutil.Confirm(fmt.Sprintf("%q is open in %s. Continue in a copy?", a.maskKeys()(app.Title(about)), held.By))
+			yes, err := cmdutil.Confirm(fmt.Sprintf("%q is open in %s. Continue in a copy?", a.maskKeys()(wording.Title(about)), held.By))
 			if yes {
 				return forkSession(a, about.ID, 0)
 			} else if err != nil {
 				return nil, err
 			}
 		}
-		return nil, cmdutil.Usagef("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(app.Title(about)), held.By)
+		return nil, cmdutil.Usagef("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(wording.Title(about)), held.By)
 	}
 	return log, err
 }

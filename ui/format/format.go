@@ -231,3 +231,12 @@ func FirstLine(s string) string {
 	}
 	return line
 }
+
+// JoinComma joins values with commas.
+func JoinComma[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}

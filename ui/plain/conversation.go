@@ -5,6 +5,7 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -46,7 +47,7 @@ func (c *conversation) onSave() {
 
 // reportSave writes a line when saving begins to fail and when it works again.
 func (c *conversation) reportSave(err error) {
-	text, lasting := app.SaveText(c.saveErr, err)
+	text, lasting := wording.Saving(c.saveErr, err)
 	if c.saveErr = lasting; text != "" {
 		c.writeLine("%s.", oneLine(text))
 	}

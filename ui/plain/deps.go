@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/clip"
 	"parley/ui/crash"
 	"parley/ui/format"
@@ -33,7 +34,7 @@ func (d *deps) writeLine(format string, args ...any) { d.out.WriteLine(format, a
 
 // writeError writes an error.
 func (d *deps) writeError(err error) {
-	d.writeLine("Error: %s", sentence(oneLine(app.RefusalText(err))))
+	d.writeLine("Error: %s", sentence(oneLine(wording.Refusal(err))))
 }
 
 // copy copies text to the clipboard of this machine, writes the result, in which what names the text,

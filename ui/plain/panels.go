@@ -7,6 +7,7 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -45,7 +46,7 @@ func (p *panels) sessions(words string) {
 	p.async(func() func() {
 		found, err := lib.List(session.Query{})
 		found = slices.DeleteFunc(found, func(s session.Info) bool {
-			return !strings.Contains(strings.ToLower(s.ID+" "+app.ListTitle(s)), strings.ToLower(words))
+			return !strings.Contains(strings.ToLower(s.ID+" "+wording.ListTitle(s)), strings.ToLower(words))
 		})
 		return func() { p.listSessions(found, err) }
 	})
@@ -64,7 +65,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 		if s.ID == p.app.Session.ID() {
 			detail = append(detail, "this one")
 		}
-		rows = append(rows, choice{name: app.ListTitle(s), detail: strings.Join(detail, ", "), value: s.ID})
+		rows = append(rows, choice{name: wording.ListTitle(s), detail: strings.Join(detail, ", "), value: s.ID})
 	}
 	if len(rows) == 0 {
 		p.writeLine("No conversations yet.")
@@ -113,7 +114,7 @@ func (p *panels) modelRows(found []app.ModelChoice) []choice {
 		if c.Alias != "" {
 			words = []string{"stands for " + c.Alias}
 		}
-		words = append(slices.Concat(words, c.Warnings(), app.ModelFitWords(p.app.Session, c.Facts)), c.Abilities)
+		words = append(slices.Concat(words, c.Warnings(), wording.ModelFit(p.app.Session, c.Facts)), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])
@@ -133,14 +134,14 @@ func (p *panels) mode(arg string) {
 		mode := act.Mode(value)
 		use := func() {
 			policy.SetMode(mode)
-			p.writeLine("Approval mode: %s.", app.ModeHelp(mode))
+			p.writeLine("Approval mode: %s.", wording.ModeHelp(mode))
 		}
 		unguarded := mode == act.ModeYolo || mode == act.ModeAuto && p.app.Machine.Sandbox.Missing != ""
 		if !unguarded || mode == policy.Mode() {
 			use()
 			return
 		}
-		p.questions.confirm("Approval mode "+app.ModeHelp(mode)+". Switch to it?", "Switch", "Not now", true, func(yes bool) {
+		p.questions.confirm("Approval mode "+wording.ModeHelp(mode)+". Switch to it?", "Switch", "Not now", true, func(yes bool) {
 			if yes {
 				use()
 				return
@@ -152,11 +153,11 @@ func (p *panels) mode(arg string) {
 	case mode == act.ModeYolo, slices.Contains(act.Modes, mode): // yolo is available only by name
 		set(arg)
 	case arg != "":
-		p.writeLine("No %s: %s.", arg, app.JoinComma(act.Modes))
+		p.writeLine("No %s: %s.", arg, format.JoinComma(act.Modes))
 	default:
 		var rows []choice
 		for _, m := range act.Modes {
-			rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
+			rows = append(rows, choice{name: string(m), detail: wording.ModeDetail(m), value: string(m)})
 		}
 		p.writeLine("The approval mode is %s.", policy.Mode())
 		p.lists.choose("mode", rows, set)

@@ -9,6 +9,7 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
@@ -250,7 +251,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 
 // decision returns the question of how to continue a turn, with numbered answers.
 func (a *questions) decision(ask session.Question) *question {
-	text, answers := app.QuestionText(ask)
+	text, answers := wording.Question(ask)
 	stop, _ := answerTo(ask, string(session.StopTurn))
 	return &question{
 		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number, or nothing to stop:",

@@ -5,6 +5,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/candidates"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -46,7 +47,7 @@ func (p *frontend) start() {
 		return
 	}
 	decide := p.app.Trust.Decide
-	q := p.questions.confirm(p.app.Trust.Question, app.TrustYes, app.TrustNo, true, func(yes bool) {
+	q := p.questions.confirm(p.app.Trust.Question, wording.TrustYes, wording.TrustNo, true, func(yes bool) {
 		p.async(func() func() {
 			system, err := decide(yes)
 			return func() { p.decidedTrust(yes, system, err) }
@@ -62,9 +63,9 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 		p.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err))))
 	case yes:
 		p.concurrent(p.app.Prompts.Read)
-		p.writeLine("%s.", app.Trusted)
+		p.writeLine("%s.", wording.Trusted)
 	default:
-		p.writeLine("%s.", app.NotTrusted)
+		p.writeLine("%s.", wording.NotTrusted)
 	}
 	p.first()
 }

@@ -9,6 +9,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -36,9 +37,9 @@ func (t *transcript) event(e session.Event) {
 			again += fmt.Sprintf(" of %d", e.Max)
 		}
 		if until := e.Until; until.IsZero() {
-			t.writeLine("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
+			t.writeLine("%s. Retrying in %s, %s.", wording.Fault(e.Fault), length(e.Wait), again)
 		} else {
-			t.writeLine("%s. Continues at %s, in %s.", app.FaultName(e.Fault), format.Clock(until, until.Add(-e.Wait)), length(e.Wait))
+			t.writeLine("%s. Continues at %s, in %s.", wording.Fault(e.Fault), format.Clock(until, until.Add(-e.Wait)), length(e.Wait))
 		}
 		if len(e.Discards) > 0 {
 			t.writeLine("The answer begins again.")
@@ -51,9 +52,9 @@ func (t *transcript) event(e session.Event) {
 			t.writeLine("%s", sentence(oneLine(line)))
 		}
 	case session.Fallback:
-		t.writeLine("%s.", strings.Replace(app.EventText(e), " · continuing", ". Continuing", 1))
+		t.writeLine("%s.", strings.Replace(wording.Event(e), " · continuing", ". Continuing", 1))
 	case session.Question:
-		t.writeLine("%s.", app.CountdownText(e, e.Wait))
+		t.writeLine("%s.", wording.Countdown(e, e.Wait))
 	case session.ModelSwitched: // includes losses with the new model
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
@@ -61,9 +62,9 @@ func (t *transcript) event(e session.Event) {
 		}
 		t.writeLine("%s.", text)
 	case session.AddedDirectories, session.Persona, session.Settings, session.Compacted:
-		t.writeLine("%s.", app.EventText(e))
+		t.writeLine("%s.", wording.Event(e))
 	case session.Verdict:
-		t.writeLine("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
+		t.writeLine("%s", sentence(oneLine(wording.Verdict(e, t.app.Unnamed))))
 	case session.ShellCommand: // in the same form as when it ran
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(strings.TrimRight(e.Output+e.Notes[:strings.LastIndexByte(e.Notes, '\n')+1], "\n"))
@@ -81,7 +82,7 @@ func (t *transcript) event(e session.Event) {
 
 // ended returns why an answer ended early, and the next step.
 func ended(e session.Done) string {
-	text, retry := app.StoppedText(e.Err)+".", " /retry starts it again."
+	text, retry := wording.StoppedText(e.Err)+".", " /retry starts it again."
 	if !llm.Canceled(e.Err) {
 		text, retry = failure(e.Err), " Type /retry to try again."
 	}

@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -86,6 +86,6 @@ func lines(text string) int {
 
 // failure returns an error of a turn and its hint for the user, in sentences.
 func failure(err error) string {
-	text := sentence("Error: " + oneLine(app.ErrorText(err)))
-	return strings.TrimSpace(text + " " + sentence(oneLine(app.Hint(err))))
+	text := sentence("Error: " + oneLine(wording.Error(err)))
+	return strings.TrimSpace(text + " " + sentence(oneLine(wording.Hint(err))))
 }

@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 )
@@ -34,7 +34,7 @@ func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.Ca
 	put := func(text string) error {
 		_, err := io.WriteString(o.Out, text)
 		if err != nil {
-			cancel(fmt.Errorf("%w: %w", app.ErrPipe, err))
+			cancel(fmt.Errorf("%w: %w", wording.ErrPipe, err))
 		}
 		return err
 	}
@@ -146,7 +146,7 @@ func verdict(o cmdutil.PrintOptions, v *session.Verdict) string {
 	case o.Code:
 		return ""
 	}
-	return "\n" + sanitize.Text(app.VerdictText(*v, false)) + "\n"
+	return "\n" + sanitize.Text(wording.Verdict(*v, false)) + "\n"
 }
 
 // demux splits the events of a comparison into a turn for each model. It returns the events after

@@ -15,6 +15,7 @@ import (
 	"parley/session"
 	"parley/session/settings"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	. "parley/ui/print"
@@ -206,9 +207,9 @@ func TestCompareNotJudged(t *testing.T) {
 		{"text", nil, "", "Note: The judge j/judge gave no verdict: ", exit.OK},
 		{"jsonl", nil, `{"type":"notice","text":"the judge j/judge gave no verdict: `, "", exit.OK},
 		{"json", nil, `,{"type":"notice","text":"the judge j/judge gave no verdict: `, "", exit.OK},
-		{"text", app.ErrTimeout, "", "parley: the time limit was reached", exit.Limit},
-		{"jsonl", app.ErrTimeout, `{"type":"error","category":"timeout","message":`, "", exit.Limit},
-		{"json", app.ErrTimeout, `,{"type":"error","category":"timeout","message":`, "", exit.Limit},
+		{"text", wording.ErrTimeout, "", "parley: the time limit was reached", exit.Limit},
+		{"jsonl", wording.ErrTimeout, `{"type":"error","category":"timeout","message":`, "", exit.Limit},
+		{"json", wording.ErrTimeout, `,{"type":"error","category":"timeout","message":`, "", exit.Limit},
 		{"text", exit.Interrupted{Signal: syscall.SIGINT}, "", "", 128 + int(syscall.SIGINT)},
 	} {
 		models := []llm.Endpoint{

@@ -18,7 +18,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	. "parley/ui/print"
 )
@@ -79,7 +79,7 @@ var turns = []struct {
 	{"broken off", []session.Event{
 		delta("t", llm.Thinking, "hm"), delta("a", llm.Text, "hal"), interrupted(answered(llm.Usage{Input: 1, Output: 1}, llm.Part{Kind: llm.Text, Text: "hal"})), session.Done{Err: &llm.Error{Fault: llm.Network, Message: "reset"}},
 	}},
-	{"the reader is gone", []session.Event{delta("a", llm.Text, "hal"), interrupted(answered(llm.Usage{Input: 1, Output: 1}, llm.Part{Kind: llm.Text, Text: "hal"})), session.Done{Err: app.ErrPipe}}},
+	{"the reader is gone", []session.Event{delta("a", llm.Text, "hal"), interrupted(answered(llm.Usage{Input: 1, Output: 1}, llm.Part{Kind: llm.Text, Text: "hal"})), session.Done{Err: wording.ErrPipe}}},
 	{"stopped", []session.Event{delta("t", llm.Thinking, "hm"), session.Done{Err: context.Canceled}}},
 	{"no answer", []session.Event{answered(llm.Usage{}), session.Done{Reason: llm.Stop}}},
 	{"too long", []session.Event{delta("a", llm.Text, "hal"), session.Response{Message: llm.Message{Model: "a/b", Parts: []llm.Part{{Kind: llm.Text, Text: "hal"}}}, Finish: llm.Finish{Reason: llm.Length}}, session.Done{Reason: llm.Length}}},

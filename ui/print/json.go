@@ -6,8 +6,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -159,19 +159,19 @@ func noticeObject(e session.Event) cmdutil.Object {
 	case llm.Notice:
 		return cmdutil.Object{"type", "notice", "text", e.Text}
 	case llm.Retry:
-		return cmdutil.Object{"type", "retry", "attempt", e.Attempt, "delay_ms", e.Wait.Milliseconds(), "category", e.Fault, "text", app.RetryText(e, e.Wait)}
+		return cmdutil.Object{"type", "retry", "attempt", e.Attempt, "delay_ms", e.Wait.Milliseconds(), "category", e.Fault, "text", wording.Retry(e, e.Wait)}
 	case session.Fallback:
-		return cmdutil.Object{"type", "fallback", "from", e.From, "to", e.To, "category", e.Fault, "text", app.EventText(e)}
+		return cmdutil.Object{"type", "fallback", "from", e.From, "to", e.To, "category", e.Fault, "text", wording.Event(e)}
 	case session.ModelSwitched:
 		changes := make([]string, len(e.Changes))
 		for i, c := range e.Changes {
 			changes[i] = c.String()
 		}
-		return cmdutil.Object{"type", "switch", "from", e.From, "to", e.To, "changes", changes, "text", app.EventText(e)}
+		return cmdutil.Object{"type", "switch", "from", e.From, "to", e.To, "changes", changes, "text", wording.Event(e)}
 	case session.Sandbox:
 		return cmdutil.Object{"type", "sandbox", "text", e.Text}
 	case session.Compacted:
-		return cmdutil.Object{"type", "compacted", "messages", e.Messages, "before_tokens", e.Before, "after_tokens", e.After, "text", app.EventText(e)}
+		return cmdutil.Object{"type", "compacted", "messages", e.Messages, "before_tokens", e.Before, "after_tokens", e.After, "text", wording.Event(e)}
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/theme"
@@ -28,7 +28,7 @@ func TestNotices(t *testing.T) {
 		{llm.Retry{Fault: llm.RateLimit, Attempt: 1, Max: 3}, "Rate limited · retrying (1/3)\n"},
 		{llm.Retry{Fault: llm.Network, Attempt: 2, Discards: []string{"a"}}, "Network error · retrying (attempt 2) · the answer begins again\n"},
 		{session.Fallback{From: "a/x", To: "b/y", Fault: llm.RateLimit}, "a/x: Rate limited · continuing with b/y\n"},
-		{session.Compacted{Messages: 4, Before: 9000, After: 300}, app.EventText(session.Compacted{Messages: 4, Before: 9000, After: 300}) + "\n"},
+		{session.Compacted{Messages: 4, Before: 9000, After: 300}, wording.Event(session.Compacted{Messages: 4, Before: 9000, After: 300}) + "\n"},
 		{session.Sandbox{Text: "the sandbox undid changes of \x1b[2J.envrc\nCAUTION: b"}, "The sandbox undid changes of ␛[2J.envrc\nCAUTION: b\n"},
 		{session.ModelSwitched{From: "a/x", To: "b/y"}, "Model: a/x → b/y\n"},
 		{session.ModelSwitched{From: "a/x", To: "b/y", Changes: []llm.Change{{}, {}}}, "Model: a/x → b/y · " + llm.Change{}.String() + ", " + llm.Change{}.String() + "\n"},
@@ -55,7 +55,7 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 	want := []string{
 		"notice: 80% of the budget of a day used", "retry: Rate limited · retrying (1/3)", "fallback: a/x: Rate limited · continuing with b/y",
-		"switch: Model: a/x → b/y", "compacted: " + app.EventText(told[4].(session.Compacted)), "notice: " + blocks.EmptyAnswer,
+		"switch: Model: a/x → b/y", "compacted: " + wording.Event(told[4].(session.Compacted)), "notice: " + blocks.EmptyAnswer,
 		"sandbox: CAUTION: it is new",
 	}
 	type notice struct{ Type, Text string }

@@ -22,7 +22,7 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/format"
@@ -43,7 +43,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 
 // run writes the answer of one model.
 func run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
-	out := newAsyncWriter(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", app.ErrPipe, err)) })
+	out := newAsyncWriter(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", wording.ErrPipe, err)) })
 	o.Out = out
 	var p printer
 	switch {
@@ -124,7 +124,7 @@ func urgent(e session.Event, o cmdutil.PrintOptions) string {
 			return e.Text
 		}
 	case session.Fallback:
-		return app.EventText(e)
+		return wording.Event(e)
 	case session.Sandbox:
 		return e.Text
 	}

@@ -20,7 +20,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	. "parley/ui/print"
@@ -365,8 +365,8 @@ func TestBrokenOutput(t *testing.T) {
 }
 
 func TestHint(t *testing.T) {
-	for _, err := range []error{session.ErrSteps, session.ErrBudget, session.ErrSchema, app.ErrTimeout, &llm.Error{Fault: llm.Quota}} {
-		if app.Hint(err) == "" {
+	for _, err := range []error{session.ErrSteps, session.ErrBudget, session.ErrSchema, wording.ErrTimeout, &llm.Error{Fault: llm.Quota}} {
+		if wording.Hint(err) == "" {
 			t.Errorf("%v has no hint", err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
@@ -265,7 +265,7 @@ func (s *stderrWriter) event(e session.Event) {
 	case llm.Notice:
 		s.line(th.Dim, "Note: %s", format.Capital(e.Text))
 	case llm.Retry:
-		text := app.RetryText(e, e.Wait)
+		text := wording.Retry(e, e.Wait)
 		if len(e.Discards) > 0 {
 			text += " · the answer begins again"
 		}
@@ -275,9 +275,9 @@ func (s *stderrWriter) event(e session.Event) {
 			s.line(th.Warn, "%s", format.Capital(line))
 		}
 	case session.Fallback:
-		s.line(th.Warn, "%s", app.EventText(e))
+		s.line(th.Warn, "%s", wording.Event(e))
 	case session.ModelSwitched, session.Compacted:
-		s.line(th.Dim, "%s", app.EventText(e))
+		s.line(th.Dim, "%s", wording.Event(e))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
 	case session.Result:
@@ -317,7 +317,7 @@ func (s *stderrWriter) wrapThinking(piece string) {
 
 func (s *stderrWriter) done(d session.Done) {
 	s.close()
-	if !errors.Is(d.Err, app.ErrPipe) {
+	if !errors.Is(d.Err, wording.ErrPipe) {
 		s.interruptedUsage()
 	}
 	writeError(s.o, d.Err)
@@ -325,11 +325,11 @@ func (s *stderrWriter) done(d session.Done) {
 
 // writeError writes the reason why a turn ended early to Err, in any format.
 func writeError(o cmdutil.PrintOptions, err error) {
-	if err == nil || llm.Canceled(err) || errors.Is(err, app.ErrPipe) {
+	if err == nil || llm.Canceled(err) || errors.Is(err, wording.ErrPipe) {
 		return // the user stopped it: nothing to report
 	}
-	printLines(o.Err, o.Theme.Bad, "parley: "+app.ShellErrorText(err))
-	if hint := app.ShellHint(err); hint != "" {
+	printLines(o.Err, o.Theme.Bad, "parley: "+wording.ShellError(err))
+	if hint := wording.ShellHint(err); hint != "" {
 		printLines(o.Err, o.Theme.Dim, "  "+hint)
 	}
 }

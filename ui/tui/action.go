@@ -10,6 +10,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/blocks"
 	"parley/ui/app/classify"
+	"parley/ui/app/wording"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
@@ -247,7 +248,7 @@ func (m *Model) command(text string) tea.Cmd {
 func promptFile(m *Model, text string) tea.Cmd {
 	if err := m.branches.commitEdit(); err != nil {
 		m.input.InsertPrompt(text)
-		return m.ShowToast(app.ShellErrorText(err))
+		return m.ShowToast(wording.ShellError(err))
 	}
 	m.chat.Transcript.Bottom()
 	e, _ := m.App.Prompts.Run(text)

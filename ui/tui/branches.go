@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -104,7 +105,7 @@ func (b *branches) fork(seq int) tea.Cmd {
 func (b *branches) switchTo(seq int) tea.Cmd {
 	b.Close()
 	if err := b.App.Session.Branch.Switch(seq); err != nil {
-		return b.ShowToast(app.ShellErrorText(err))
+		return b.ShowToast(wording.ShellError(err))
 	}
 	b.chat.Replay()
 	b.chat.Transcript.ShowMessage(seq)
@@ -221,7 +222,7 @@ func (b *branches) rewrite(text string) bool {
 		text = strings.TrimPrefix(text, " ") // the space kept it from running as a command
 	}
 	if err := b.App.Session.Branch.Rewrite(n.Seq, text); err != nil {
-		b.chat.Note(app.ShellErrorText(err))
+		b.chat.Note(wording.ShellError(err))
 		return true
 	}
 	b.chat.Replay()

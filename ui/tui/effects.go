@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/edit"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -104,10 +105,10 @@ func (m *Model) fail(f app.Failure) (cmd tea.Cmd) {
 		cmd = m.input.Changed()
 	}
 	if !f.Lasting {
-		return tea.Batch(cmd, m.ShowToast(app.RefusalText(f.Err)))
+		return tea.Batch(cmd, m.ShowToast(wording.Refusal(f.Err)))
 	}
 	m.chat.HasContent = true
-	m.chat.Transcript.Blocks.AddError(app.ErrorText(f.Err), app.Hint(f.Err))
+	m.chat.Transcript.Blocks.AddError(wording.Error(f.Err), wording.Hint(f.Err))
 	return cmd
 }
 
@@ -411,7 +412,7 @@ func (m *Model) enter(e app.SessionOpened) {
 // askTrust asks whether the files of the directory may be used, and then continues.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Trust.Decide
-	return m.ask(app.Confirm{Text: m.App.Trust.Question, Yes: app.TrustYes, No: app.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
+	return m.ask(app.Confirm{Text: m.App.Trust.Question, Yes: wording.TrustYes, No: wording.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
 		m.App.Trust.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)
@@ -419,11 +420,11 @@ func (m *Model) askTrust() tea.Cmd {
 				m.App.Session.SetSystem(system)
 				switch {
 				case err != nil:
-					m.chat.Note(app.ShellErrorText(err))
+					m.chat.Note(wording.ShellError(err))
 				case yes:
-					return tea.Batch(sendInitial(m), readPrompts(m), m.ShowToast(app.Trusted))
+					return tea.Batch(sendInitial(m), readPrompts(m), m.ShowToast(wording.Trusted))
 				}
-				return tea.Batch(sendInitial(m), m.ShowToast(app.NotTrusted))
+				return tea.Batch(sendInitial(m), m.ShowToast(wording.NotTrusted))
 			})
 		}
 	})

@@ -35,6 +35,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/app/wording"
 	"parley/ui/clip/routes"
 	"parley/ui/tui/panels"
 	"parley/ui/uitest"
@@ -348,9 +349,9 @@ func TestWhyAnswersEnded(t *testing.T) {
 			io.WriteString(s.tty, "\x1b")
 			s.out.waitFor(t, "Stopped")
 			kill(syscall.SIGTERM)(s)
-		}, app.Stopped, app.Interrupted},
-		"SIGHUP":  {kill(syscall.SIGHUP), app.Interrupted, app.Stopped},
-		"SIGKILL": {kill(syscall.SIGKILL), app.Interrupted, app.Stopped},
+		}, wording.Stopped, wording.Interrupted},
+		"SIGHUP":  {kill(syscall.SIGHUP), wording.Interrupted, wording.Stopped},
+		"SIGKILL": {kill(syscall.SIGKILL), wording.Interrupted, wording.Stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/clip"
 	"parley/ui/crash"
 	"parley/ui/tui/chat"
@@ -144,7 +145,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	switch {
 	case err != nil:
 		m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
-		return m.ShowToast(app.ShellErrorText(err))
+		return m.ShowToast(wording.ShellError(err))
 	case ask != nil:
 		return ask(prompt)
 	}

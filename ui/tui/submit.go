@@ -12,6 +12,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/classify"
+	"parley/ui/app/wording"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
@@ -53,7 +54,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		if strings.HasPrefix(text, app.ImageCommand) {
 			if err := m.branches.commitEdit(); err != nil {
 				m.input.InsertPrompt(text)
-				return m.ShowToast(app.ShellErrorText(err))
+				return m.ShowToast(wording.ShellError(err))
 			}
 		}
 		switch l := m.keymap.classify(m.App, text); {
@@ -131,7 +132,7 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	if msg.err != nil {
 		again := proceed(m, true)
 		m.input.InsertPrompt(msg.of.Text)
-		return tea.Batch(again, m.ShowToast(app.ShellErrorText(msg.err)))
+		return tea.Batch(again, m.ShowToast(wording.ShellError(msg.err)))
 	}
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
@@ -157,7 +158,7 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	}
 	if err != nil {
 		m.input.InsertPrompt(text)
-		return m.ShowToast(app.ShellErrorText(err))
+		return m.ShowToast(wording.ShellError(err))
 	}
 	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.App.Attached = nil

@@ -9,6 +9,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/tui/dialog"
 )
 
@@ -35,7 +36,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.overlay.Approve(e)
 		return m.Notify("Approval needed: " + e.Action.Title)
 	case session.Question:
-		text, answers := app.QuestionText(e)
+		text, answers := wording.Question(e)
 		m.overlay.Decide(e, text, answers)
 		return m.Notify(text)
 	case session.QuestionAnswered:
@@ -96,7 +97,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case d.Err == nil:
 		return tea.Batch(m.chat.GenerateTitle(), m.perform(m.App.Models.Learn()), m.Notify("Answered: "+m.App.Session.Title()))
 	}
-	return m.Notify("Failed: " + app.ErrorText(d.Err))
+	return m.Notify("Failed: " + wording.Error(d.Err))
 }
 
 // restoreUnsent moves an unsent message to the draft, or resumes the edit that it was.

@@ -12,8 +12,8 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -85,7 +85,7 @@ func (u Reader) report(by string, rows []session.UsageSum) Report {
 		titles := map[string]string{}
 		found, _ := u.Store.List(session.Query{Limit: -1}) // unreadable conversations have no title
 		for _, f := range found {
-			titles[f.ID] = f.ID + "  " + app.Title(f)
+			titles[f.ID] = f.ID + "  " + wording.Title(f)
 		}
 		r.label = func(s session.UsageSum) string { return cmp.Or(titles[s.Session], s.Session, "outside conversations") }
 	case by == "folder":

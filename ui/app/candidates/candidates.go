@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -203,7 +204,7 @@ func (c List) RecordVerdict(v session.Verdict) string {
 	for _, one := range c {
 		one.verdict = &v
 	}
-	return app.VerdictText(v, true)
+	return wording.Verdict(v, true)
 }
 
 // Apply updates a candidate and returns it; nil if e.N is out of range.
@@ -218,7 +219,7 @@ func (c List) Apply(e session.CandidateEvent) *Candidate {
 			one.Name, one.Label = event.Model, strings.Replace(one.Label, one.Name, event.Model, 1)
 		}
 	case llm.Retry:
-		one.State = app.RetryText(event, 0)
+		one.State = wording.Retry(event, 0)
 	case session.Call:
 		one.State = "calling " + event.Part.Name
 	case session.Response:
@@ -266,7 +267,7 @@ func (c *Candidate) Failure() error {
 		return nil
 	}
 	if c.Blind && c.Err != nil { // the error text may name the model
-		return errors.New(app.FaultName(llm.FaultOf(c.Err)))
+		return errors.New(wording.Fault(llm.FaultOf(c.Err)))
 	}
 	return c.Err
 }

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	_ "parley/session/storetest/copies"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/uitest/apptest"
 )
 
@@ -100,7 +101,7 @@ func TestBlind(t *testing.T) {
 	for i, c := range list {
 		said := c.Label + " " + c.State + " " + c.Outcome()
 		if err := c.Failure(); err != nil {
-			said += " " + app.ErrorText(err) + app.Hint(err)
+			said += " " + wording.Error(err) + wording.Hint(err)
 		}
 		if c.Label != session.CandidateLetter(i) || strings.Contains(said, "/") || strings.Contains(said, "$") || strings.Contains(said, "lost") {
 			t.Errorf("answer %d tells %q", i, said)

@@ -10,7 +10,7 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 )
 
 // Conversations finds stored conversations for commands.
@@ -37,7 +37,7 @@ func (c Conversations) Complete(*cobra.Command, []string, string) (ids []string,
 		found, err := lib.List(session.Query{Limit: 50})
 		masked := c.Masked()
 		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(masked(&f))))
+			ids = append(ids, f.ID+"\t"+sanitize.Line(wording.ListTitle(masked(&f))))
 		}
 		return err
 	})
@@ -74,7 +74,7 @@ func (c Conversations) Find(lib *session.Store, word string) (session.Info, erro
 	masked := c.Masked()
 	for _, f := range found[:min(len(found), 5)] {
 		info := masked(&f)
-		names = append(names, f.ID+" "+app.ListTitle(info))
+		names = append(names, f.ID+" "+wording.ListTitle(info))
 	}
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))

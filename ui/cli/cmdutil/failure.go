@@ -15,7 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/exit"
 	"parley/ui/format"
 )
@@ -26,7 +26,7 @@ var Formats = []string{"text", "json", "jsonl"}
 // Failure reports an error from before the turn: to out in the given format, and to stderr as text. Status is the exit
 // status to report.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
-	hint := app.ShellHint(err)
+	hint := wording.ShellHint(err)
 	switch format {
 	case "jsonl":
 		failureObject(err, status).Write(out)
@@ -34,7 +34,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	case "json":
 		Object{"error", failureObject(err, status)[2:], "finish_reason", "error", "exit", status}.Write(out)
 	}
-	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(app.ShellErrorText(err)), "\nparley: $1") // prefix each of several errors
+	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(wording.ShellError(err)), "\nparley: $1") // prefix each of several errors
 	text = strings.ReplaceAll(text, "\nparley: usage: ", "\nusage: ")
 	fmt.Fprintf(stderr, "parley: %s\n", text)
 	if hint != "" {
@@ -66,7 +66,7 @@ func category(err error) string {
 		return "budget"
 	case errors.Is(err, session.ErrSchema):
 		return "schema"
-	case errors.Is(err, app.ErrTimeout):
+	case errors.Is(err, wording.ErrTimeout):
 		return "timeout"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
@@ -79,7 +79,7 @@ func ErrorObject(err error) Object { return PrintOptions{}.ErrorObject(err) }
 
 // ErrorObject returns an error in the form for scripts.
 func (p PrintOptions) ErrorObject(err error) Object {
-	o := Object{"type", "error", "category", category(err), "message", format.ErrorText(err), "hint", app.HintFor(cmp.Or(p.Audience, llm.InShell), err)}
+	o := Object{"type", "error", "category", category(err), "message", format.ErrorText(err), "hint", wording.HintFor(cmp.Or(p.Audience, llm.InShell), err)}
 	if wait := llm.WaitOf(err); wait > 0 {
 		o = append(o, "retry_after_ms", (wait + time.Millisecond - 1).Milliseconds())
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/storetest"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 )
@@ -128,7 +129,7 @@ func TestFailure(t *testing.T) {
 		{"json", session.ErrSteps, `"category":"turn_limit"`, "parley: "},
 		{"json", session.ErrBudget, `"category":"budget"`, "parley: "},
 		{"json", session.ErrSchema, `"category":"schema"`, "parley: "},
-		{"json", app.ErrTimeout, `"category":"timeout"`, "parley: "},
+		{"json", wording.ErrTimeout, `"category":"timeout"`, "parley: "},
 	} {
 		var out, told strings.Builder
 		cmdutil.Failure(&out, &told, tt.format, tt.err, exit.Failed)

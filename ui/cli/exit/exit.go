@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 )
 
 // Exit statuses of the program.
@@ -65,11 +65,11 @@ func Of(err error) int {
 		return Denied
 	case errors.Is(err, session.ErrSteps):
 		return Steps
-	case errors.Is(err, session.ErrBudget), errors.Is(err, app.ErrTimeout):
+	case errors.Is(err, session.ErrBudget), errors.Is(err, wording.ErrTimeout):
 		return Limit
 	case errors.Is(err, session.ErrSchema):
 		return Schema
-	case errors.Is(err, app.ErrPipe), isBrokenPipe(err):
+	case errors.Is(err, wording.ErrPipe), isBrokenPipe(err):
 		return Unread
 	case llm.FaultOf(err) == llm.Authentication:
 		return Config

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/ui/app"
+	"parley/ui/app/wording"
 )
 
 // CancelOnSignals calls cancel on a terminating signal, with Interrupted as the cause, and when the reader of standard
@@ -28,7 +28,7 @@ func CancelOnSignals(cancel context.CancelCauseFunc) {
 		for {
 			select {
 			case <-left:
-				cancel(app.ErrPipe)
+				cancel(wording.ErrPipe)
 				left = nil
 			case s := <-signals:
 				sig, _ := s.(syscall.Signal)

@@ -19,6 +19,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/clip"
 	"parley/ui/tui/common"
 	"parley/ui/tui/transcript"
@@ -126,8 +127,8 @@ func TestDraw(t *testing.T) {
 		{"a retry", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: retry, Duration: 5 * time.Second}}, "<now> now · <stop> stops", ""},
 		{"a retry now", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: retry}}, "<stop> stops", "<now>"},
 		{"a retry of the server", []blocks.Change{{ID: "1", Kind: blocks.RetryBlock, Event: remote, Duration: 5 * time.Second}}, "<stop> stops", "<now>"},
-		{"interrupted by the user", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock}}, app.Stopped, ""},
-		{"interrupted by the end", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock, Text: session.EndedText}}, app.Interrupted, ""},
+		{"interrupted by the user", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock}}, wording.Stopped, ""},
+		{"interrupted by the end", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock, Text: session.EndedText}}, wording.Interrupted, ""},
 		{"interrupted by an error", []blocks.Change{{ID: "1", Kind: blocks.InterruptedBlock, Text: "server is gone"}}, "server is gone", ""},
 		{"a call", []blocks.Change{{ID: "1", Kind: blocks.ToolBlock, Tool: &blocks.Tool{Name: "shell", Input: `{"command":"make"}`, Status: blocks.CallRunning, Stops: true}}, {ID: "1", Kind: blocks.ToolBlock, Op: blocks.Grown, Text: "compiling"}}, "compiling", ""},
 		{"a call that can be stopped", []blocks.Change{{ID: "1", Kind: blocks.ToolBlock, Tool: &blocks.Tool{Name: "shell", Input: `{"command":"make"}`, Status: blocks.CallRunning, Stops: true}}}, "<stop> stops it", ""},
@@ -170,8 +171,8 @@ func TestShow(t *testing.T) {
 		{"a command", []session.Event{session.ShellCommand{Command: "make", Output: "fine", Ended: true}}, "make", ""},
 		{"an error", []session.Event{session.Done{Err: gone}}, "<retry> retry", ""},
 		{"an error after the answer", []session.Event{session.Done{Err: gone, AnswerComplete: true}}, "too much", "<retry>"},
-		{"stopped", []session.Event{session.Done{Err: context.Canceled}}, app.Stopped, "<retry>"},
-		{"stopped after the answer", []session.Event{llm.Notice{Text: "before"}, session.Done{Err: context.Canceled, AnswerComplete: true}}, "before", app.Stopped},
+		{"stopped", []session.Event{session.Done{Err: context.Canceled}}, wording.Stopped, "<retry>"},
+		{"stopped after the answer", []session.Event{llm.Notice{Text: "before"}, session.Done{Err: context.Canceled, AnswerComplete: true}}, "before", wording.Stopped},
 	} {
 		k := newTalk(t)
 		for _, e := range tt.events {
@@ -454,7 +455,7 @@ func TestSaved(t *testing.T) {
 	if got := k.text(); strings.Count(got, "Not saved (disk is full)") != 1 || k.SaveErr == nil {
 		t.Errorf("%v:\n%s", k.SaveErr, got)
 	}
-	if of(nil); k.ToastText() != app.SavedAgain || k.SaveErr != nil || strings.Contains(k.text(), app.SavedAgain) {
+	if of(nil); k.ToastText() != wording.SavedAgain || k.SaveErr != nil || strings.Contains(k.text(), wording.SavedAgain) {
 		t.Errorf("said %q", k.ToastText())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 	"parley/ui/tui/transcript"
 )
@@ -58,7 +59,7 @@ func (c *Chat) draw(b blocks.Change) {
 		if r, ok := b.Event.(llm.Retry); ok && !r.Remote && b.Duration > 0 {
 			keys = c.KeyOf("now") + " now · " + keys
 		}
-		t.Blocks.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
+		t.Blocks.SetNote(b.ID, transcript.Retry, wording.Countdown(b.Event, b.Duration)+" · "+keys)
 	case blocks.SilenceBlock:
 		t.Blocks.SetNote(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
@@ -67,9 +68,9 @@ func (c *Chat) draw(b blocks.Change) {
 	case blocks.InterruptedBlock:
 		switch b.Text {
 		case "":
-			t.Blocks.AddMarker(transcript.Info, app.Stopped)
+			t.Blocks.AddMarker(transcript.Info, wording.Stopped)
 		case session.EndedText:
-			t.Blocks.AddMarker(transcript.Info, app.Interrupted)
+			t.Blocks.AddMarker(transcript.Info, wording.Interrupted)
 		default:
 			t.Blocks.AddError(b.Text, "")
 		}
@@ -139,31 +140,31 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Blocks.AddNote(e.Text)
 	case session.Sandbox:
-		t.Blocks.AddMarker(transcript.Warn, app.EventText(e))
+		t.Blocks.AddMarker(transcript.Warn, wording.Event(e))
 	case session.Fallback:
-		t.Blocks.AddMarker(transcript.Switch, app.EventText(e))
+		t.Blocks.AddMarker(transcript.Switch, wording.Event(e))
 	case session.ModelSwitched:
 		c.showSwitch(e)
 	case session.AddedDirectories, session.Persona, session.Settings:
-		t.Blocks.AddMarker(transcript.Info, app.EventText(e))
+		t.Blocks.AddMarker(transcript.Info, wording.Event(e))
 	case session.Verdict:
-		t.Blocks.AddNote(app.VerdictText(e, c.App.Unnamed))
+		t.Blocks.AddNote(wording.Verdict(e, c.App.Unnamed))
 	case session.Compacted:
-		t.Blocks.AddNote(app.EventText(e))
+		t.Blocks.AddNote(wording.Event(e))
 	case session.ShellCommand:
 		t.Blocks.SetTool(t.Blocks.NewID(), shellTool(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
 			if !e.AnswerComplete {
-				t.Blocks.AddMarker(transcript.Info, app.StoppedText(e.Err))
+				t.Blocks.AddMarker(transcript.Info, wording.StoppedText(e.Err))
 			}
 			return
 		}
-		hint := app.Hint(e.Err)
+		hint := wording.Hint(e.Err)
 		if !e.AnswerComplete {
 			hint = format.Join(" · ", hint, c.KeyOf("retry")+" retry")
 		}
-		t.Blocks.AddError(app.ErrorText(e.Err), hint)
+		t.Blocks.AddError(wording.Error(e.Err), hint)
 	}
 }
 
@@ -178,7 +179,7 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 	}
 	c.switched = shownSwitch{e, t.Blocks.NewID()}
 	if e.From != e.To {
-		t.Blocks.SetNote(c.switched.id, transcript.Switch, app.EventText(e))
+		t.Blocks.SetNote(c.switched.id, transcript.Switch, wording.Event(e))
 	}
 }
 

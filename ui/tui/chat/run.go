@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -180,11 +181,11 @@ type SavedMsg struct {
 
 // saved shows that the conversation cannot be stored, until it can be.
 func (c *Chat) saved(err error) tea.Cmd {
-	text, lasting := app.SaveText(c.SaveErr, err)
+	text, lasting := wording.Saving(c.SaveErr, err)
 	c.SaveErr = lasting
 	switch text {
 	case "":
-	case app.SavedAgain:
+	case wording.SavedAgain:
 		return c.ShowToast(text)
 	default:
 		c.Show(llm.Notice{Text: text})

@@ -13,9 +13,9 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/app/blocks"
 	"parley/ui/app/candidates"
+	"parley/ui/app/wording"
 	"parley/ui/theme"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/dialog"
@@ -83,7 +83,7 @@ func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 		col.draw(change)
 	}
 	if err := one.Failure(); one.Done && err != nil {
-		col.pane.Blocks.AddError(app.ErrorText(err), app.Hint(err))
+		col.pane.Blocks.AddError(wording.Error(err), wording.Hint(err))
 	}
 }
 

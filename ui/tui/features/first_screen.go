@@ -10,6 +10,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -30,7 +31,7 @@ func recentSessions(o app.Options) (rows []app.Item) {
 	}
 	for _, s := range list {
 		changed, _ := o.Library.Get(app.ChangesKey(s.ID))
-		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: ago(o.Now().Sub(s.Updated)), Cells: strings.Fields(sanitize.Line(changed)), Value: s.ID})
+		rows = append(rows, app.Item{Title: sanitize.Line(wording.ListTitle(s)), Detail: ago(o.Now().Sub(s.Updated)), Cells: strings.Fields(sanitize.Line(changed)), Value: s.ID})
 	}
 	return rows
 }

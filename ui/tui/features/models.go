@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -208,7 +209,7 @@ func (f *Models) items() (items []dialog.Item, common []string) {
 	notes, compared := make([][]string, len(choices)), false
 	for i, c := range choices {
 		if c.Ready {
-			notes[i] = slices.Concat(c.Warnings(), app.ModelFitWords(f.App.Session, c.Facts))
+			notes[i] = slices.Concat(c.Warnings(), wording.ModelFit(f.App.Session, c.Facts))
 			if c.Name != current {
 				if !compared {
 					common, compared = slices.Clone(notes[i]), true

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -105,7 +106,7 @@ func (f *Sessions) listed(msg listedMsg) tea.Cmd {
 	rows := make([]dialog.SessionRow, len(msg.rows))
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
-			ID: s.ID, Title: app.ListTitle(s), Model: s.Model, Age: format.Age(now.Sub(s.Updated)), Cost: format.Cost(s.Usage.Cost, s.Usage.Priced),
+			ID: s.ID, Title: wording.ListTitle(s), Model: s.Model, Age: format.Age(now.Sub(s.Updated)), Cost: format.Cost(s.Usage.Cost, s.Usage.Priced),
 			Directory: f.App.AbbrevPath(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == f.App.Session.ID(),
 		}
 		if rows[i].Current {
@@ -148,7 +149,7 @@ func (f *Sessions) found(msg foundMsg) tea.Cmd {
 	}
 	rows := make([]dialog.FoundRow, len(msg.hits))
 	for i, h := range msg.hits {
-		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: app.ListTitle(h.Session), Snippet: h.Snippet, Marks: h.Marks}
+		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: wording.ListTitle(h.Session), Snippet: h.Snippet, Marks: h.Marks}
 	}
 	list.SetMatches(msg.words, rows)
 	if msg.err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/exchange"
 	"parley/ui/tui/beside"
 	"parley/ui/tui/chat"
@@ -41,7 +42,7 @@ func (w wire) Save(e exchange.Exchange) func() string {
 	return func() string {
 		path, err := o.SaveExchange(e, "")
 		if err != nil {
-			return app.RefusalText(err)
+			return wording.Refusal(err)
 		}
 		return "Wrote " + o.AbbrevPath(path)
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/classify"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -92,7 +93,7 @@ func Run(t *testing.T, a *app.App, line string) app.Effect {
 func Toast(e app.Effect) string {
 	s := See(e)
 	if s.Err != nil {
-		return format.Capital(app.RefusalText(s.Err))
+		return format.Capital(wording.Refusal(s.Err))
 	}
 	return s.Toast
 }

@@ -17,6 +17,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/app/blocks"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
@@ -218,9 +219,9 @@ func (x *exchange) text() string {
 	text := llm.Message{Parts: x.draft.Complete()}.Text()
 	switch {
 	case errors.Is(x.err, context.Canceled):
-		text += "\n\n" + app.Stopped
+		text += "\n\n" + wording.Stopped
 	case x.err != nil:
-		text += "\n\n" + app.RefusalText(x.err)
+		text += "\n\n" + wording.Refusal(x.err)
 	case x.done && text == "" && len(x.answer.Calls()) > 0:
 		text = "The model called tools instead of answering. A side question runs none"
 	case x.done:

@@ -14,6 +14,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/classify"
+
 	"parley/ui/uitest/apptest"
 )
 

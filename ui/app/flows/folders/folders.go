@@ -10,6 +10,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 )
 
 // Register adds the flow to a.
@@ -117,7 +118,7 @@ func (f flow) nothingToTrust() string {
 
 // review asks whether to change the decision about the directory.
 func (f flow) review(string) app.Effect {
-	c := &app.Confirm{Text: f.app.Trust.Decided.Review(), Yes: app.TrustYes, No: app.TrustNo}
+	c := &app.Confirm{Text: f.app.Trust.Decided.Review(), Yes: wording.TrustYes, No: wording.TrustNo}
 	trusted := f.app.Trust.Decided.Get()
 	if trusted {
 		c = &app.Confirm{Text: "You trust this folder. Stop trusting it?\nIts instructions, settings, prompts, skills, hooks and MCP servers are ignored then.", Yes: "Stop trusting", No: "Cancel", Harmless: true}

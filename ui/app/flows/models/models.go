@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -64,7 +65,7 @@ func (f *flow) follow(name string) app.Effect {
 		return refused
 	}
 	e := app.Then{f.noteUsed()}
-	if changes := app.ChangesText(to); changes != "" {
+	if changes := wording.Changes(to); changes != "" {
 		e = append(e, app.Notes{format.Capital(changes)})
 	}
 	return e
@@ -97,7 +98,7 @@ func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	case refused != nil:
 		return refused, false
 	case f.app.Session.Head() == 0:
-		return app.Toast(strings.TrimSuffix(app.EventText(to)+" · "+words, " · ")), true
+		return app.Toast(strings.TrimSuffix(wording.Event(to)+" · "+words, " · ")), true
 	}
 	return app.Then{f.app.Annotate(to), app.Toast(words)}, true
 }
@@ -113,7 +114,7 @@ func (f *flow) setModel(name string) (to session.ModelSwitched, words string, re
 		return to, "", app.Failure{Err: err, Lasting: true}
 	}
 	to = f.app.Session.SetModel(model)
-	unfit := slices.DeleteFunc(app.ModelFitWords(f.app.Session, model), func(w string) bool { return w == app.ThinkingNotSent }) // the event says so itself
+	unfit := slices.DeleteFunc(wording.ModelFit(f.app.Session, model), func(w string) bool { return w == wording.ThinkingNotSent }) // the event says so itself
 	return to, strings.Join(unfit, " · "), nil
 }
 
@@ -155,7 +156,7 @@ func (f *flow) effort(arg string) app.Effect {
 		f.app.Session.SetEffort("")
 		return app.Toast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
-		return app.Refuse("unknown reasoning effort %q: this model has %s", e, app.JoinComma(efforts))
+		return app.Refuse("unknown reasoning effort %q: this model has %s", e, format.JoinComma(efforts))
 	}
 	f.app.Session.SetEffort(e)
 	return app.Toast("Reasoning effort: " + arg)

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/uitest/apptest"
 )
 
@@ -27,7 +28,7 @@ func TestFitWords(t *testing.T) {
 		llm.Usage{Input: 90_000, CacheRead: 84_000, Output: 2_000}, llm.Finish{Reason: llm.Stop}))}
 	far := llm.Endpoint{Name: "far/m", Origin: "far", Known: true, Context: 149_000, Cost: func(u llm.Usage) (float64, bool) { return float64(u.Input) * 3e-6, true }}
 	a.Session.SetModel(own)
-	if got := app.ModelFitWords(a.Session, far); got != nil {
+	if got := wording.ModelFit(a.Session, far); got != nil {
 		t.Errorf("of an empty conversation: %q", got)
 	}
 	for range a.Session.Turn(t.Context(), image, image, pdf, sound, llm.Part{Kind: llm.Text, Text: "what is this?"}) {
@@ -43,12 +44,12 @@ func TestFitWords(t *testing.T) {
 		{small, "context 153%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · prompt cache lost (84k tokens) · thinking not sent"},
 		{free, "context 62% · prompt cache lost (84k tokens) · thinking not sent"},
 	} {
-		if got := strings.Join(app.ModelFitWords(a.Session, test.model), " · "); got != test.want {
+		if got := strings.Join(wording.ModelFit(a.Session, test.model), " · "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.model.Name, got, test.want)
 		}
 	}
 	a.Models.Open = func(string) (llm.Endpoint, error) { return far, nil }
-	want := strings.TrimSuffix(strings.Join(app.ModelFitWords(a.Session, far), " · "), " · thinking not sent") // the event says that itself
+	want := strings.TrimSuffix(strings.Join(wording.ModelFit(a.Session, far), " · "), " · thinking not sent") // the event says that itself
 	if e := a.Models.Use("far/m"); apptest.See(e).Toast != want {
 		t.Errorf("switching says %q, want %q", apptest.See(e).Toast, want)
 	}

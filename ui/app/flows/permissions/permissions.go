@@ -11,6 +11,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/rule"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/describe"
 	"parley/ui/format"
 )
@@ -120,7 +121,7 @@ func (f flow) modes() []app.Item {
 		all = append([]act.Mode{now}, all...)
 	}
 	for _, mode := range all {
-		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == now})
+		items = append(items, app.Item{Title: string(mode), Detail: wording.ModeDetail(mode), Value: string(mode), Current: mode == now})
 	}
 	return items
 }
@@ -134,14 +135,14 @@ func (f flow) setMode(arg string) app.Effect {
 	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo), arg == string(p.Mode()):
 		p.SetMode(act.Mode(arg))
 	default:
-		return app.Refuse("unknown approval mode %q: use %s or yolo", arg, app.JoinComma(act.Modes))
+		return app.Refuse("unknown approval mode %q: use %s or yolo", arg, format.JoinComma(act.Modes))
 	}
-	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
+	return app.Toast("Approval mode: " + wording.ModeHelp(p.Mode()))
 }
 
 // nextMode switches to the next approval mode.
 func (f flow) nextMode(string) app.Effect {
 	p := f.app.Session.Policy()
 	p.SetMode(p.Mode().Next())
-	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
+	return app.Toast("Approval mode: " + wording.ModeHelp(p.Mode()))
 }

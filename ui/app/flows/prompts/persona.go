@@ -8,6 +8,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -57,7 +58,7 @@ func (f *Flow) persona(name string) app.Effect {
 		a.Session.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Models.Resolve(p.Model) != a.Session.Model().Name {
-		return app.Then{a.Models.Use(p.Model), app.Toast(app.EventText(is))}
+		return app.Then{a.Models.Use(p.Model), app.Toast(wording.Event(is))}
 	}
 	return e
 }

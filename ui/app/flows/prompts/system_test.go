@@ -10,6 +10,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/classify"
+	"parley/ui/app/wording"
 	"parley/ui/uitest/apptest"
 )
 
@@ -49,10 +50,10 @@ func said(e app.Effect) string {
 		return "error: " + apptest.See(e).Err.Error()
 	case apptest.See(e).Event != nil:
 		if s, ok := apptest.See(e).Event.(session.Settings); ok {
-			return app.EventText(s)
+			return wording.Event(s)
 		}
 		if p, ok := apptest.See(e).Event.(session.Persona); ok {
-			return app.EventText(p)
+			return wording.Event(p)
 		}
 	case apptest.See(e).Secret != nil:
 		return "ask: " + apptest.See(e).Secret.Title + ": " + apptest.See(e).Secret.Text + " [" + apptest.See(e).Secret.Value + "]"

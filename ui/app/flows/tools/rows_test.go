@@ -11,6 +11,7 @@ import (
 	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/app/flows/tools"
+	"parley/ui/app/wording"
 	"parley/ui/uitest/apptest"
 )
 
@@ -112,7 +113,7 @@ func TestToolsOfServers(t *testing.T) {
 			got = seen.Err.Error()
 		}
 		if seen.Event != nil {
-			got = app.EventText(seen.Event.(session.Settings))
+			got = wording.Event(seen.Event.(session.Settings))
 		}
 		_, now := a.Session.Tools()
 		var names []string

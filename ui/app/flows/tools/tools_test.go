@@ -6,6 +6,7 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/uitest/apptest"
 )
 
@@ -16,7 +17,7 @@ func said(e app.Effect) string {
 	case s.Err != nil:
 		return "error: " + s.Err.Error()
 	case s.Event != nil:
-		return app.EventText(s.Event.(session.Settings))
+		return wording.Event(s.Event.(session.Settings))
 	case s.List != nil:
 		return "list: " + s.List.Title
 	}

@@ -21,6 +21,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/clip"
@@ -139,7 +140,7 @@ func tellLogin(c *Check, p providers.Program) {
 func checkOf(h providers.Health) Check {
 	c := Check{Section: sectionProviders, Name: h.Provider, Status: works, Hint: h.Hint}
 	if !h.OK() {
-		c.Status, c.Detail = broken, app.ErrorText(h.Err)
+		c.Status, c.Detail = broken, wording.Error(h.Err)
 		if h.Key != "" {
 			c.Detail += " · key from " + h.Key
 		}

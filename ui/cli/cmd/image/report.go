@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/format"
@@ -169,7 +169,7 @@ func (p *report) end(status int, reason string) {
 		return
 	}
 	if p.failed != nil {
-		fmt.Fprintf(p.err, "parley: %s\n", sanitize.Text(app.ShellErrorText(p.failed)))
+		fmt.Fprintf(p.err, "parley: %s\n", sanitize.Text(wording.ShellError(p.failed)))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/format"
 )
 
@@ -26,7 +26,7 @@ func (c *Options) updateFacts(ctx context.Context) error {
 	lists, failed := providers.FetchFacts(ctx, c.Services(), c.OpenOptions(), now)
 	summary := factsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []fetched{}, Changes: []change{}}
 	for _, err := range failed {
-		f := failedSource{Error: app.ErrorText(err)}
+		f := failedSource{Error: wording.Error(err)}
 		if e := (*llm.Error)(nil); errors.As(err, &e) {
 			f.Provider = e.Provider
 		}

@@ -16,7 +16,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/media"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -108,7 +108,7 @@ func (c *Options) run(cmd *cobra.Command, words []string) (err error) {
 func (c *Options) lookAtMedia(ctx context.Context) {
 	lists, failed := providers.FetchMedia(ctx, c.Services(), c.OpenOptions(), time.Now())
 	for _, err := range failed {
-		c.Note(app.ErrorText(err))
+		c.Note(wording.Error(err))
 	}
 	services, facts := c.Services, c.Services().Facts.Compare(lists).Preview()
 	c.Services = func() providers.Config {

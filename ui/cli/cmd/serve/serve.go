@@ -29,7 +29,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/transfer"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/client"
@@ -137,7 +137,7 @@ func (s *server) serve(cmd *cobra.Command, port int) (err error) {
 		case s.model != "":
 			return cmdutil.Config(err)
 		default: // the other tools work
-			s.Note("the default model cannot be asked: " + app.ShellErrorText(err))
+			s.Note("the default model cannot be asked: " + wording.ShellError(err))
 		}
 		if cmd.Flags().Changed("port") {
 			return s.serveHTTP(ctx, port)

@@ -20,7 +20,7 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/report"
 )
@@ -119,8 +119,8 @@ func (t tool) read(raw json.RawMessage) (args arguments, err error) {
 
 // refused returns err as the result of a call, with advice.
 func (t tool) refused(err error) result {
-	text := app.ShellErrorText(err)
-	if hint := app.HintFor(llm.ForTool(t.argument), err); hint != "" {
+	text := wording.ShellError(err)
+	if hint := wording.HintFor(llm.ForTool(t.argument), err); hint != "" {
 		text += "\n" + hint
 	}
 	return result{Content: texts(sanitize.Text(text)), IsError: true}
@@ -153,7 +153,7 @@ func (c *call) models(args arguments) (result, error) {
 	note := ""
 	written := report.Models(&out, rows, strings.Fields(args.Query), false, "text", func(string) {})
 	if err != nil {
-		note = "Not listed: " + sanitize.Text(app.ErrorText(err))
+		note = "Not listed: " + sanitize.Text(wording.Error(err))
 	}
 	return result{Content: texts(cmp.Or(out.String(), "No model matches, or none has a key: parley connect adds one"), note)}, written
 }
@@ -173,7 +173,7 @@ func (c *call) search(args arguments) (r result, err error) {
 		var out strings.Builder
 		for i := range hits {
 			h := &hits[i]
-			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(c.server.mask(app.ListTitle(h.Session))), cmp.Or(string(h.Role), "title"), sanitize.Line(c.server.mask(h.Snippet))) // each alone, as it may begin within a key
+			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(c.server.mask(wording.ListTitle(h.Session))), cmp.Or(string(h.Role), "title"), sanitize.Line(c.server.mask(h.Snippet))) // each alone, as it may begin within a key
 		}
 		if more := total - len(hits); more > 0 {
 			fmt.Fprintf(&out, "%d more: use more words\n", more)

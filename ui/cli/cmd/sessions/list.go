@@ -9,7 +9,7 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -91,7 +91,7 @@ func (s Options) rows(found []session.Info, as string, ids map[string]string) er
 	rows := make([][5]string, len(found)) // ID, age, model, cost and title, all sanitized
 	for i := range found {
 		f := &found[i]
-		title := sanitize.Line(app.ListTitle(*f))
+		title := sanitize.Line(wording.ListTitle(*f))
 		if f.Pinned {
 			title = "pinned: " + title
 		}

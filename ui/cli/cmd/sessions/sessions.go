@@ -20,7 +20,7 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
@@ -218,7 +218,7 @@ func hitLines(hits []session.Hit) string {
 	messages := map[line]int{}
 	for _, h := range hits {
 		who := cmp.Or(map[llm.Role]string{llm.RoleUser: "you", "": "title"}[h.Role], string(h.Role))
-		l := line{sanitize.Line(h.Session.ID), sanitize.Line(app.ListTitle(h.Session)), who, sanitize.Line(h.Snippet)}
+		l := line{sanitize.Line(h.Session.ID), sanitize.Line(wording.ListTitle(h.Session)), who, sanitize.Line(h.Snippet)}
 		if messages[l]++; messages[l] == 1 {
 			lines = append(lines, l)
 		}
@@ -247,7 +247,7 @@ func (s Options) remove() *cobra.Command {
 				}
 				found = masked(&found)
 				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
-					return cmdutil.Usagef("to remove %q permanently, give its ID: %s", app.Title(found), found.ID)
+					return cmdutil.Usagef("to remove %q permanently, give its ID: %s", wording.Title(found), found.ID)
 				}
 				rows = append(rows, found)
 			}
@@ -275,7 +275,7 @@ func (s Options) remove() *cobra.Command {
 						return err
 					}
 				case "text":
-					s.Note("removed " + r.ID + " " + app.Title(r))
+					s.Note("removed " + r.ID + " " + wording.Title(r))
 				}
 			}
 			return nil

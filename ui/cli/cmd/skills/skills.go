@@ -15,6 +15,7 @@ import (
 	"parley/session/skills"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -92,7 +93,7 @@ func (Files) Command(streams *cmdutil.Streams, find func(use func(all []app.Skil
 	reported := func(f func([]app.Skill) error) error {
 		return find(func(rows []app.Skill, problems []error) error {
 			for _, err := range problems {
-				o.Note(app.ShellErrorText(err))
+				o.Note(wording.ShellError(err))
 			}
 			return f(rows)
 		})

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 )
 
@@ -42,7 +42,7 @@ func (p *progress) show(j llm.Job, err error) {
 		text += fmt.Sprintf(" %d%%", j.Progress)
 	}
 	if err != nil {
-		text = "asking again: " + sanitize.Line(app.ShellErrorText(err))
+		text = "asking again: " + sanitize.Line(wording.ShellError(err))
 	}
 	p.say(text)
 }

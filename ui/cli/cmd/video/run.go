@@ -17,7 +17,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -62,7 +62,7 @@ func (r *run) start(ctx context.Context) error {
 			known, why = "The provider answered with an error", "the request that creates it was answered with an error"
 		}
 		r.Note(fmt.Sprintf("%s: the video may be made, and paid for, anyway (job %d)", known, r.video.Num))
-		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, why+": "+app.ShellErrorText(err)
+		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, why+": "+wording.ShellError(err)
 		return errors.Join(err, r.library.Videos().Save(r.video))
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/wording"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -124,7 +124,7 @@ func (c *Options) with(do func(context.Context) error) error {
 	c.endOnSignals = func() { exit.CancelOnSignals(cancel) }
 	err = do(ctx)
 	switch {
-	case errors.As(err, new(exit.Interrupted)), errors.Is(err, app.ErrPipe):
+	case errors.As(err, new(exit.Interrupted)), errors.Is(err, wording.ErrPipe):
 		err = cmdutil.Exit(exit.Of(err))
 	case !errors.As(err, new(*cmdutil.ExitError)):
 		err = cmdutil.Fail(exit.Failed, err)

@@ -1,4 +1,4 @@
-package app
+package wording
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"parley/ui/format"
 )
 
-// QuestionText returns the text of a question, and its answers in the order of its choices.
-func QuestionText(q session.Question) (text string, answers []string) {
+// Question returns the text of a question, and its answers in the order of its choices.
+func Question(q session.Question) (text string, answers []string) {
 	switch about := q.About.(type) {
 	case session.Failure:
-		text = about.From + ": " + ErrorText(about.Err)
+		text = about.From + ": " + Error(about.Err)
 		if about.Visible {
 			text += "\nThe answer stopped halfway. A new one replaces it; this one stays on a branch."
 		}

@@ -1,4 +1,4 @@
-package app
+package wording
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func TestErrorText(t *testing.T) {
 		{errors.New("config.toml: line 3"), "config.toml: line 3"},
 		{errors.New("-m: no such model"), "-m: no such model"},
 	} {
-		if got := ErrorText(tt.err); got != tt.want {
+		if got := Error(tt.err); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestRetryText(t *testing.T) {
 		{llm.Retry{Attempt: 1, Fault: llm.Quota, Until: reset}, -time.Second, "Quota exceeded · continuing"},
 		{llm.Retry{Attempt: 2, Fault: llm.Network}, 0, "Network error · retrying (attempt 2)"},
 	} {
-		if got := RetryText(tt.retry, tt.wait); got != tt.want {
+		if got := Retry(tt.retry, tt.wait); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestRefusalText(t *testing.T) {
 		"No token from Google's application default credentials: none were found · Run gcloud auth application-default login, then /connect vertex": lacks,
 		"there is no provider x": errors.New("there is no provider x"),
 	} {
-		if got := RefusalText(err); got != want {
+		if got := Refusal(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSaveText(t *testing.T) {
 		{full, lost, "Another parley opened this conversation; continuing in a copy, b2", nil},
 		{nil, lost, "Another parley opened this conversation; continuing in a copy, b2", nil},
 	} {
-		if text, lasting := SaveText(tt.before, tt.err); text != tt.want || lasting != tt.lasting {
+		if text, lasting := Saving(tt.before, tt.err); text != tt.want || lasting != tt.lasting {
 			t.Errorf("%v after %v: %q and %v, want %q and %v", tt.err, tt.before, text, lasting, tt.want, tt.lasting)
 		}
 	}

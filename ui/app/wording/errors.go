@@ -1,4 +1,5 @@
-package app
+// Package wording says errors, events, questions and states of a conversation in words for users.
+package wording
 
 import (
 	"cmp"
@@ -37,12 +38,12 @@ func HintFor(a llm.Audience, err error) string {
 	return a.Hint(err)
 }
 
-// RefusalText explains, in a chat, why a command failed. If a model's service refused, it adds advice.
-func RefusalText(err error) string {
+// Refusal explains, in a chat, why a command failed. If a model's service refused, it adds advice.
+func Refusal(err error) string {
 	if !errors.As(err, new(*llm.Error)) {
 		return format.ErrorText(err)
 	}
-	text := ErrorText(err)
+	text := Error(err)
 	if hint := Hint(err); hint != "" {
 		text += " · " + hint
 	}
@@ -57,13 +58,13 @@ var faultNames = map[llm.Fault]string{
 	llm.Unsupported: "Not supported", llm.Mismatch: "Not in the recording", llm.Unknown: "Request failed",
 }
 
-// FaultName names a fault, such as "Rate limited".
-func FaultName(f llm.Fault) string { return cmp.Or(faultNames[f], faultNames[llm.Unknown]) }
+// Fault names a fault, such as "Rate limited".
+func Fault(f llm.Fault) string { return cmp.Or(faultNames[f], faultNames[llm.Unknown]) }
 
-// ErrorText describes an error with its place and the provider's message, as in "Authentication failed (401, openai):
+// Error describes an error with its place and the provider's message, as in "Authentication failed (401, openai):
 // invalid key". The text is not sanitized.
-func ErrorText(err error) string {
-	text := ShellErrorText(err)
+func Error(err error) string {
+	text := ShellError(err)
 	if word, _, _ := strings.Cut(text, " "); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" { // not the name of a file or a flag
 		text = format.Capital(text)
 	}
@@ -79,9 +80,9 @@ func StoppedText(err error) string {
 	return Stopped
 }
 
-// ShellErrorText is ErrorText for use after the program's name: it keeps the error's lower case. Errors of the
+// ShellError is Error for use after the program's name: it keeps the error's lower case. Errors of the
 // operating system are shown without the names of system calls.
-func ShellErrorText(err error) string {
+func ShellError(err error) string {
 	text := format.ErrorText(err)
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
 		text = strings.Replace(text, format.ErrorText(e), faultText(e), 1)
@@ -89,7 +90,7 @@ func ShellErrorText(err error) string {
 	return text
 }
 
-// faultText is ErrorText for errors of models.
+// faultText is Error for errors of models.
 func faultText(e *llm.Error) string {
 	said := e.Message
 	if said == "" && e.Err != nil {
@@ -105,7 +106,7 @@ func faultText(e *llm.Error) string {
 	if e.Provider != "" {
 		where = append(where, e.Provider)
 	}
-	text := FaultName(e.Fault)
+	text := Fault(e.Fault)
 	if len(where) > 0 {
 		text += " (" + strings.Join(where, ", ") + ")"
 	}
@@ -118,20 +119,20 @@ func faultText(e *llm.Error) string {
 	return text
 }
 
-// RetryText explains why a request is sent again, and counts the attempts or says when a limit resets. Wait is the
+// Retry explains why a request is sent again, and counts the attempts or says when a limit resets. Wait is the
 // time until then; 0 sends it now.
-func RetryText(r llm.Retry, wait time.Duration) string {
+func Retry(r llm.Retry, wait time.Duration) string {
 	if until := r.Until; !until.IsZero() {
 		if wait <= 0 {
-			return FaultName(r.Fault) + " · continuing"
+			return Fault(r.Fault) + " · continuing"
 		}
 		rest := format.Seconds(wait)
 		if wait > 48*time.Hour {
 			rest = llm.WaitText(wait)
 		}
-		return FaultName(r.Fault) + " · continues at " + format.Clock(until, until.Add(-wait)) + ", in " + rest
+		return Fault(r.Fault) + " · continues at " + format.Clock(until, until.Add(-wait)) + ", in " + rest
 	}
-	text := FaultName(r.Fault) + " · retrying"
+	text := Fault(r.Fault) + " · retrying"
 	if wait > 0 {
 		text += " in " + format.Seconds(wait)
 	}
@@ -141,11 +142,11 @@ func RetryText(r llm.Retry, wait time.Duration) string {
 	return text + fmt.Sprintf(" (attempt %d)", r.Attempt)
 }
 
-// CountdownText describes what happens after wait: a retry, or the default answer of a question.
-func CountdownText(e session.Event, wait time.Duration) string {
+// Countdown describes what happens after wait: a retry, or the default answer of a question.
+func Countdown(e session.Event, wait time.Duration) string {
 	switch e := e.(type) {
 	case llm.Retry:
-		return RetryText(e, wait)
+		return Retry(e, wait)
 	case session.Question:
 		return choiceText(e, e.Choices[e.Default]) + " in " + format.Seconds(wait)
 	}
@@ -176,8 +177,8 @@ var ErrTimeout = errors.New("the time limit was reached")
 // ErrPipe is the cancellation cause after the reader closed standard output.
 var ErrPipe = errors.New("standard output was closed by its reader")
 
-// ChangesText lists the parts of the conversation that a model will not receive; "" if it receives everything.
-func ChangesText(e session.ModelSwitched) string {
+// Changes lists the parts of the conversation that a model will not receive; "" if it receives everything.
+func Changes(e session.ModelSwitched) string {
 	var words []string
 	for _, c := range e.Changes {
 		words = append(words, c.String())

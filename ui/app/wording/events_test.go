@@ -1,4 +1,4 @@
-package app
+package wording
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestVerdictText(t *testing.T) {
 	}{
 		{0, false, "Judge j: A, m · r"}, {1, true, "Judge j: B · r"}, {-1, false, "Judge j: no answer is better · r"},
 	} {
-		if got := VerdictText(session.Verdict{Winner: tt.winner, Judge: "j", Model: "m", Reason: "r"}, tt.short); got != tt.want {
+		if got := Verdict(session.Verdict{Winner: tt.winner, Judge: "j", Model: "m", Reason: "r"}, tt.short); got != tt.want {
 			t.Errorf("%+v: %q", tt, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package wording
 
 import (
 	"fmt"
@@ -9,21 +9,21 @@ import (
 	"parley/ui/format"
 )
 
-// EventText describes an event between messages; "" for events of other types.
-func EventText(e session.Event) string {
+// Event describes an event between messages; "" for events of other types.
+func Event(e session.Event) string {
 	switch e := e.(type) {
 	case session.Sandbox:
 		return format.Capital(e.Text)
 	case session.Compacted: // how much the summary saves
 		return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
 	case session.Fallback: // another model answers, and why
-		reason := FaultName(e.Fault)
+		reason := Fault(e.Fault)
 		if !e.Until.IsZero() {
 			reason += ", paused until " + e.Until.Local().Format("15:04")
 		}
 		return fmt.Sprintf("%s: %s · continuing with %s", e.From, reason, e.To)
 	case session.ModelSwitched: // and parts of the conversation that the model will not receive
-		return format.Join(" · ", fmt.Sprintf("Model: %s → %s", e.From, e.To), ChangesText(e))
+		return format.Join(" · ", fmt.Sprintf("Model: %s → %s", e.From, e.To), Changes(e))
 	case session.AddedDirectories: // that tools may use beside the working directory
 		if len(e.Dirs) == 0 {
 			return "No added folders"
@@ -45,8 +45,8 @@ func EventText(e session.Event) string {
 	return ""
 }
 
-// VerdictText describes the judge's preference. If short, it names the winner by its letter only.
-func VerdictText(v session.Verdict, short bool) string {
+// Verdict describes the judge's preference. If short, it names the winner by its letter only.
+func Verdict(v session.Verdict, short bool) string {
 	winner := "no answer is better"
 	if v.Winner >= 0 {
 		winner = session.CandidateLetter(v.Winner)

@@ -1,4 +1,4 @@
-package app
+package wording
 
 import (
 	"errors"
@@ -40,12 +40,32 @@ func TestQuestionText(t *testing.T) {
 		{session.Question{About: session.Expense{Model: "o/image", Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"The next request costs about $2.00: o/image. Not sent yet.|Send anyway|Stop"},
 	} {
-		text, answers := QuestionText(tt.q)
+		text, answers := Question(tt.q)
 		if got := strings.Join(append([]string{text}, answers...), "|"); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
-		if tt.q.Wait > 0 && CountdownText(tt.q, 3*time.Second) != "Continue with b/y in 3.0 s" {
-			t.Error(CountdownText(tt.q, 3*time.Second))
+		if tt.q.Wait > 0 && Countdown(tt.q, 3*time.Second) != "Continue with b/y in 3.0 s" {
+			t.Error(Countdown(tt.q, 3*time.Second))
 		}
+	}
+}
+
+// A limit is raised in its own unit.
+func TestRaiseText(t *testing.T) {
+	for _, c := range []struct {
+		limit  session.Limit
+		amount float64
+		want   string
+	}{
+		{session.Limit{Cost: 2}, 4, "Raise it to $4.00"}, {session.Limit{Tokens: 1000}, 2000, "Raise it to 2.0k tokens"},
+		{session.Limit{Cost: 2, Tokens: 1000}, 2000, "Raise it to 2.0k tokens"}, {session.Limit{Cost: 2, Tokens: 1000}, 1000, "Raise it to $1000.00"},
+	} {
+		if got := raiseText(c.limit, c.amount); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.limit, got, c.want)
+		}
+	}
+	text, answers := Question(session.Question{About: session.Overflow{Model: "a/b", Tokens: 20_000, Window: 8000, Widen: "start it with -c"}, Choices: []session.Choice{{Action: session.OmitOldest}, {Action: session.StopTurn}}})
+	if want := "Too long for a/b: about 20k tokens, and its context window is 8.0k. Not sent yet.\nTo make it larger, start it with -c."; text != want || strings.Join(answers, " | ") != "Skip the oldest turns | Stop" {
+		t.Errorf("got %q, %q", text, answers)
 	}
 }
