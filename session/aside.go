@@ -45,9 +45,9 @@ func (b *sideRequests) Ask(ctx context.Context, a Aside) (answer llm.Message, er
 	defer cancel()
 	defer context.AfterFunc(b.ctx, cancel)()
 	if a.Model.Name == "" {
-		a.Model = s.request.answering()
+		a.Model = s.Next.answering()
 	}
-	req, _ := s.request.compile(a.Model, nil)
+	req, _ := s.Next.compile(a.Model, nil)
 	s.mu.Unlock()
 	req.AnswerSchema, req.Aside = nil, true
 	if a.Model.Cache.KeepsToolChoice {

@@ -64,7 +64,7 @@ func (b *sideRequests) NeedsConfirmation(model llm.Endpoint) (about Expense, ok 
 	if most <= 0 {
 		return about, false
 	}
-	u := b.session.request.estimate(model)
+	u := b.session.Next.estimate(model)
 	return Expense{model.Name, u.Input, u.Cost}, u.Priced && u.Cost > most
 }
 
@@ -80,7 +80,7 @@ func (b *sideRequests) Sample(ctx context.Context, req llm.Request) (said, name 
 // passes on the events of the answer, and an error, until pass returns false.
 func (b *sideRequests) send(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request, pass func(llm.Event, error) bool) (said llm.Message, usage llm.Usage, err error) {
 	s := b.session
-	estimate := s.request.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
+	estimate := s.Next.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
 	end, err := s.Spending.beginSide(estimate, model)
 	if err == nil {
 		defer func() { end(usage) }()
@@ -138,7 +138,7 @@ func (b *sideRequests) complete(ctx context.Context, model llm.Endpoint, req llm
 		}
 	}
 	answer = llm.Message{Role: llm.RoleAssistant, Model: model.Name, Origin: model.Origin, Parts: draft.Complete()}
-	return answer, b.session.request.tokens.sideUsage(model, req, usage, answer.Parts, err), err
+	return answer, b.session.Next.tokens.sideUsage(model, req, usage, answer.Parts, err), err
 }
 
 // NewHelper returns a session in memory for a task of a tool that the session runs, in which Config.SmallModel answers.
@@ -147,9 +147,9 @@ func (b *sideRequests) complete(ctx context.Context, model llm.Endpoint, req llm
 func (b *sideRequests) NewHelper(purpose string, o Options) (*Session, error) {
 	s := b.session
 	s.mu.Lock()
-	o.Model, o.Tools = s.request.answering(), s.request.turnTools
+	o.Model, o.Tools = s.Next.answering(), s.Next.turnTools
 	if o.Tools == nil {
-		o.Tools = s.request.offered()
+		o.Tools = s.Next.offered()
 	}
 	s.mu.Unlock()
 	if b.small != "" {
@@ -166,7 +166,7 @@ func (b *sideRequests) NewHelper(purpose string, o Options) (*Session, error) {
 		return nil, errors.New("there are no tools to look around with")
 	}
 	o.Model.Model = sideModel{b, purpose, o.Model}
-	o.Policy, o.Now, o.EstimateTokens, o.PrepareMedia, o.Schemas = unasking{s.policy}, s.now, s.request.tokens.estimate, s.prepareMedia, s.Schemas
+	o.Policy, o.Now, o.EstimateTokens, o.PrepareMedia, o.Schemas = unasking{s.policy}, s.now, s.Next.tokens.estimate, s.prepareMedia, s.Schemas
 	if s.hooks.Hooks != nil {
 		o.Hooks = callHooks{s.hooks.Hooks, s.id}
 	}

@@ -166,9 +166,9 @@ func TestCacheMisses(t *testing.T) {
 		{"nothing changed", func(*cacheTest) {}, ""},
 		{"model", func(c *cacheTest) { c.SetModel(newCachingModel(c.o.Now).endpoint("other/n")) },
 			cachewatch.ModelSwitched},
-		{"effort", func(c *cacheTest) { c.SetEffort(llm.EffortHigh) },
+		{"effort", func(c *cacheTest) { c.Next.SetEffort(llm.EffortHigh) },
 			cachewatch.EffortChanged},
-		{"system prompt", func(c *cacheTest) { c.SetSystem("Be long.") },
+		{"system prompt", func(c *cacheTest) { c.Next.SetSystem("Be long.") },
 			cachewatch.SystemChanged},
 		{"tool added", func(c *cacheTest) { c.offer("Looks up.") },
 			cachewatch.ToolsChanged},
@@ -208,14 +208,14 @@ func TestCacheMisses(t *testing.T) {
 			}
 		}, cachewatch.Summarized},
 		{"history", func(c *cacheTest) {
-			c.SetHistoryMode(HistoryStateless)
+			c.Next.SetHistoryMode(HistoryStateless)
 			c.next = strings.Repeat("next", 25_000)
 		}, cachewatch.HistoryLeftOut},
 		{"expired", func(c *cacheTest) { c.clock = c.clock.Add(64*time.Minute + 30*time.Second) },
 			cachewatch.Expired},
 		{"expired, and changed since", func(c *cacheTest) {
 			c.clock = c.clock.Add(time.Hour)
-			c.SetEffort(llm.EffortLow)
+			c.Next.SetEffort(llm.EffortLow)
 		}, cachewatch.Expired},
 		{"expired while closed", func(c *cacheTest) {
 			c.clock = c.clock.Add(3 * time.Hour)
@@ -295,8 +295,8 @@ func TestNoCacheMiss(t *testing.T) {
 		set  func(m *cachingModel)
 		do   func(c *cacheTest)
 	}{
-		{"no figures", func(m *cachingModel) { m.silent = true }, func(c *cacheTest) { c.SetSystem("Be long.") }},
-		{"below the least prompt", func(m *cachingModel) { m.least, m.unstated = 200_000, true }, func(c *cacheTest) { c.SetSystem("Be long.") }},
+		{"no figures", func(m *cachingModel) { m.silent = true }, func(c *cacheTest) { c.Next.SetSystem("Be long.") }},
+		{"below the least prompt", func(m *cachingModel) { m.least, m.unstated = 200_000, true }, func(c *cacheTest) { c.Next.SetSystem("Be long.") }},
 		{"switch to a provider without figures", func(*cachingModel) {}, func(c *cacheTest) {
 			other := newCachingModel(c.o.Now)
 			other.silent = true
@@ -318,7 +318,7 @@ func TestNoCacheMiss(t *testing.T) {
 // A cache miss is stored with the response to the request, without a text.
 func TestCacheMissIsStored(t *testing.T) {
 	c := newCacheTest(t, func(*cachingModel) {})
-	c.SetSystem("The secret system prompt.")
+	c.Next.SetSystem("The secret system prompt.")
 	c.prompt("go on")
 	c.Session = reopen(t, c.lib, c.Session, c.o)
 	path := c.Path()

@@ -51,7 +51,7 @@ func TestOneTransactionBeforeTheRequest(t *testing.T) {
 	for _, change := range []func(){
 		func() {},
 		func() { s.SetModel(endpoint("b/b", o.Model.Model)) },
-		func() { s.SetEffort(llm.EffortHigh) },
+		func() { s.Next.SetEffort(llm.EffortHigh) },
 	} {
 		change()
 		began = clock()

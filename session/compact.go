@@ -50,8 +50,8 @@ func (c *compaction) automatic() error {
 	t := c.turn
 	s := t.session
 	t.mu.Lock()
-	full := s.compactAt > 0 && s.request.answering().Context > 0 && s.request.mode == HistoryFull &&
-		float64(s.request.contextTokens()) > max(s.compactAt*float64(s.request.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
+	full := s.compactAt > 0 && s.Next.answering().Context > 0 && s.Next.mode == HistoryFull &&
+		float64(s.Next.contextTokens()) > max(s.compactAt*float64(s.Next.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -106,7 +106,7 @@ func (c *compaction) onOverflow(err error) bool {
 // noticeFailure tells why the conversation could not be summarized.
 func (c *compaction) noticeFailure(err error) {
 	t := c.turn
-	c.failedAt = t.session.ContextTokens()
+	c.failedAt = t.session.Next.ContextTokens()
 	t.notice("could not summarize the conversation: %v", err)
 }
 
@@ -126,7 +126,7 @@ func (c *compaction) summarize() error {
 	before, began := 0, t.now()
 	t.mu.Lock()
 	for _, n := range path {
-		before += s.request.tokens.message(n)
+		before += s.Next.tokens.message(n)
 	}
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
@@ -136,9 +136,9 @@ func (c *compaction) summarize() error {
 	}
 	summary = appendPaths(summary, paths)
 	skills := skillsOf(path)
-	after := s.request.tokens.estimate(summaryPreface+summary) + messageOverhead
+	after := s.Next.tokens.estimate(summaryPreface+summary) + messageOverhead
 	for _, p := range skills {
-		after += s.request.tokens.estimate(p.Text)
+		after += s.Next.tokens.estimate(p.Text)
 	}
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
@@ -183,7 +183,7 @@ func firstWaiting(path []store.Node) int {
 func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	t := c.turn
 	s := t.session
-	model = s.request.current()
+	model = s.Next.current()
 	if name := s.Beside.summary; name != "" && s.Beside.open != nil {
 		other, err := s.Beside.open(name)
 		if err == nil {
@@ -205,7 +205,7 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 	if model.Context > 0 {
 		room = max(model.Context/2, minChunkTokens)
 	}
-	for i, chunk := range t.session.request.tokens.chunks(path, room) {
+	for i, chunk := range t.session.Next.tokens.chunks(path, room) {
 		if err := t.budget.check(model); err != nil {
 			return "", usage, err
 		}

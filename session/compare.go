@@ -138,7 +138,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if t.callable != nil {
 		if reads := t.callable.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
-			set(&t.mu, &t.session.request.turnTools, reads)
+			set(&t.mu, &t.session.Next.turnTools, reads)
 		}
 	}
 	if err := c.run(); err != nil || judge == nil {
@@ -239,14 +239,14 @@ func (c *comparison) prepare(one *candidate) {
 	var omitted omission
 	var over Overflow
 	c.at(one, func() {
-		req, omitted = s.request.compile(one.model, nil)
-		over, _, _ = s.request.overflow(one.model)
+		req, omitted = s.Next.compile(one.model, nil)
+		over, _, _ = s.Next.overflow(one.model)
 	})
 	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, t.now())
-	one.last.trimmed = s.request.isTrimmed(omitted)
+	one.last.trimmed = s.Next.isTrimmed(omitted)
 	t.done.Steps++
 	c.emit(one, Step{Model: one.model.Name, N: one.steps})
 	if notice := omitted.notice(one.omitted, one.model); notice != "" {

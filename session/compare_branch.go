@@ -85,7 +85,7 @@ func (c *comparison) reserveNext(one *candidate) {
 	if t.log == nil || !slices.ContainsFunc(t.session.Spending.limitsOf(one.model), Limit.Shared) {
 		return
 	}
-	room, err := t.log.Ledger().Reserve(one.model.Name, t.session.request.estimate(one.model))
+	room, err := t.log.Ledger().Reserve(one.model.Name, t.session.Next.estimate(one.model))
 	t.budget.noticeUnreserved(err)
 	one.reservation, t.budget.reservations = room, append(t.budget.reservations, room)
 }

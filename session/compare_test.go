@@ -340,7 +340,7 @@ func TestCompareShares(t *testing.T) {
 		if err := s.Branch.Switch(n.Seq); err != nil {
 			t.Fatal(err)
 		}
-		if fill, most := s.ContextTokens(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
+		if fill, most := s.Next.ContextTokens(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
 			t.Errorf("behind %q the window holds %d tokens", n.Text(), fill)
 		}
 	}
@@ -589,8 +589,8 @@ func TestCompareTrimmed(t *testing.T) {
 	play(t.Context(), s, nil, say("one"))
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 	}
-	s.SetHistoryMode(HistoryFull)
-	if got := s.ContextTokens(); got < 1000 {
+	s.Next.SetHistoryMode(HistoryFull)
+	if got := s.Next.ContextTokens(); got < 1000 {
 		t.Errorf("the whole conversation is said to have %d tokens", got)
 	}
 }

@@ -144,15 +144,15 @@ func (m *turnModels) choose() {
 	s := t.session
 	f := &s.fallback
 	t.mu.Lock()
-	chosen, stoodIn := s.request.now().Model, s.request.stoodIn
-	s.request.standIn, s.request.stoodIn = llm.Endpoint{}, "" // return to the chosen model
+	chosen, stoodIn := s.Next.now().Model, s.Next.stoodIn
+	s.Next.standIn, s.Next.stoodIn = llm.Endpoint{}, "" // return to the chosen model
 	t.mu.Unlock()
 	m.tried = map[string]bool{}
 	if f.models == nil || f.open == nil {
 		return
 	}
 	until, fault := f.cooldowns.Of(chosen.Name, t.now())
-	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && s.ContextTokens() >= at {
+	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && s.Next.ContextTokens() >= at {
 		fault = llm.ContextOverflow
 	}
 	if fault != "" {
@@ -176,7 +176,7 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()
-	t.session.request.standIn, t.session.request.stoodIn = model, model.Name
+	t.session.Next.standIn, t.session.Next.stoodIn = model, model.Name
 	t.mu.Unlock()
 }
 
@@ -186,7 +186,7 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
 	t := m.turn
 	s := t.session
-	need := FallbackNeed{Model: s.Model().Name, Fault: fault, Tokens: s.ContextTokens()}
+	need := FallbackNeed{Model: s.Model().Name, Fault: fault, Tokens: s.Next.ContextTokens()}
 	if fault == llm.ContextOverflow { // regardless of the estimate
 		need.Tokens = max(need.Tokens, failed.Context)
 	}
@@ -225,7 +225,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	t := m.turn
 	s := t.session
 	f := &s.fallback
-	model, fault := s.request.current(), llm.FaultOf(err)
+	model, fault := s.Next.current(), llm.FaultOf(err)
 	chain := f.models != nil && f.open != nil
 	wait := m.waitFor(err)
 	if t.ctx.Err() != nil || !chain && wait == 0 || !f.isReason(fault) {
@@ -241,7 +241,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		if f.overflowed == nil {
 			f.overflowed = map[string]int{}
 		}
-		f.overflowed[model.Name] = s.ContextTokens()
+		f.overflowed[model.Name] = s.Next.ContextTokens()
 	}
 	failed := Failure{Err: err, From: model.Name, Visible: hasText(response)}
 	if wait > 0 {
@@ -336,7 +336,7 @@ func (m *turnModels) answered(model string) {
 func (s *Session) LimitReset() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fallback.limited != s.request.now().Model.Name {
+	if s.fallback.limited != s.Next.now().Model.Name {
 		return time.Time{}
 	}
 	return s.fallback.limit.until

@@ -82,7 +82,7 @@ func TestDraw(t *testing.T) {
 	if got := told(talker.Requests()[0]); got != want {
 		t.Errorf("the talker heard\n%s, want\n%s", got, want)
 	}
-	if n := s.ContextTokens(); n > 100_000 {
+	if n := s.Next.ContextTokens(); n > 100_000 {
 		t.Errorf("the conversation takes %d tokens", n)
 	}
 	if total, last := s.Spending.Usage(); total.Cost < 0.15 || last.Input > 100_000 {

@@ -157,12 +157,12 @@ func TestKeptHistory(t *testing.T) {
 				case 2:
 					_ = s.Branch.EditSummary("otherwise")
 				case 3:
-					s.SetSystem(fmt.Sprint("Be ", r.IntN(9)))
+					s.Next.SetSystem(fmt.Sprint("Be ", r.IntN(9)))
 				}
 			}
-			e, req := s.Request()
+			e, req := s.Next.Request()
 			same("the next", req.Messages, anew(s.Path(), e))
-			e, req = s.Request(say("and now"))
+			e, req = s.Next.Request(say("and now"))
 			same("a prompt", req.Messages, anew(s.Path(), e, say("and now")))
 			if len(req.Messages) > 0 { // the request is its receiver's
 				req.Messages[0] = llm.UserText("changed")

@@ -81,9 +81,9 @@ func TestPagedConversation(t *testing.T) {
 			"path":      func(s *Session) any { return s.Path() },
 			"branches":  func(s *Session) any { return s.Branches() },
 			"branched":  func(s *Session) any { return s.HasBranches() },
-			"tokens":    func(s *Session) any { return s.ContextTokens() },
-			"fit":       func(s *Session) any { return []ModelFit{s.EstimateFit(endpoint), s.EstimateFit(other)} },
-			"request":   func(s *Session) any { _, req := s.Request(); return req },
+			"tokens":    func(s *Session) any { return s.Next.ContextTokens() },
+			"fit":       func(s *Session) any { return []ModelFit{s.Next.EstimateFit(endpoint), s.Next.EstimateFit(other)} },
+			"request":   func(s *Session) any { _, req := s.Next.Request(); return req },
 			"history":   func(s *Session) any { return s.History() },
 			"usage":     func(s *Session) any { return s.Spending.last },
 			"back":      func(s *Session) any { return s.PathBack(s.Head(), 300) },
@@ -92,7 +92,7 @@ func TestPagedConversation(t *testing.T) {
 			"tip":       func(s *Session) any { return s.tree.Tip(700) },
 			"nodes":     func(s *Session) any { return s.Nodes() },
 			"persona":   func(s *Session) any { return s.Personas.Current() },
-			"estimated": func(s *Session) any { return s.request.estimateInput(endpoint) },
+			"estimated": func(s *Session) any { return s.Next.estimateInput(endpoint) },
 		}
 		do := map[string]func(*Session){
 			"say": func(s *Session) {
@@ -101,9 +101,9 @@ func TestPagedConversation(t *testing.T) {
 			"persona":   func(s *Session) { _ = s.Personas.Set(Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
 			"switch":    func(s *Session) { _ = s.Branch.Switch(1 + int(seed)*100) },
 			"again":     func(s *Session) { _ = s.Branch.Regenerate(s.Head()) },
-			"dynamic":   func(s *Session) { s.SetHistoryMode(HistoryDynamic) },
-			"full":      func(s *Session) { s.SetHistoryMode(HistoryFull) },
-			"stateless": func(s *Session) { s.SetHistoryMode(HistoryStateless) },
+			"dynamic":   func(s *Session) { s.Next.SetHistoryMode(HistoryDynamic) },
+			"full":      func(s *Session) { s.Next.SetHistoryMode(HistoryFull) },
+			"stateless": func(s *Session) { s.Next.SetHistoryMode(HistoryStateless) },
 		}
 		said := ""
 		for range 12 {
@@ -147,7 +147,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	s := New(Options{Log: log})
 	defer func() { _ = s.Close() }()
 	s.Annotate(0, Persona{Name: "brief"})
-	s.ContextTokens()
+	s.Next.ContextTokens()
 	s.PathBack(s.Head(), 200)
 	s.HasBranches()
 	s.Title()
@@ -228,7 +228,7 @@ func TestUnreadConversationIsNotSent(t *testing.T) {
 		t.Errorf("a part of the conversation was sent %d times", asked)
 	}
 	broken, s.tree.head = nil, len(nodes)
-	if _, req := s.Request(prompt); len(req.Messages) != len(nodes)+1 {
+	if _, req := s.Next.Request(prompt); len(req.Messages) != len(nodes)+1 {
 		t.Errorf("%d messages are sent once they can be read, want %d", len(req.Messages), len(nodes)+1)
 	}
 }
@@ -285,8 +285,8 @@ func TestDynamicReadsTheEnd(t *testing.T) {
 	for round := range 3 {
 		var got, want [2]any
 		for s, to := range map[*Session]*[2]any{paged: &got, whole: &want} {
-			s.SetHistoryMode(HistoryDynamic)
-			to[0], to[1] = s.request.compile(endpoint, []llm.Part{{Kind: llm.Text, Text: "next"}})
+			s.Next.SetHistoryMode(HistoryDynamic)
+			to[0], to[1] = s.Next.compile(endpoint, []llm.Part{{Kind: llm.Text, Text: "next"}})
 		}
 		if o := got[1].(omission); !reflect.DeepEqual(got, want) || o.turns < 100 {
 			t.Errorf("round %d: %+v is left out, want %+v", round, o, want[1])

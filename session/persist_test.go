@@ -394,18 +394,18 @@ func TestConfiguredHistory(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"))
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{}), Config: Config{History: "stateless"}}
 	s := New(o)
-	if got := s.HistoryMode(); got != HistoryStateless {
+	if got := s.Next.HistoryMode(); got != HistoryStateless {
 		t.Errorf("a new conversation has history %q, want that of the configuration", got)
 	}
 	play(t.Context(), s, nil, say("one"))
 	s = reopen(t, lib, s, Options{Model: o.Model, Config: DefaultConfig()})
-	if got := s.HistoryMode(); got != HistoryStateless {
+	if got := s.Next.HistoryMode(); got != HistoryStateless {
 		t.Errorf("opened again it has history %q", got)
 	}
-	s.SetHistoryMode(HistoryFull)
+	s.Next.SetHistoryMode(HistoryFull)
 	s = reopen(t, lib, s, o)
 	defer s.Close()
-	if got := s.HistoryMode(); got != HistoryFull {
+	if got := s.Next.HistoryMode(); got != HistoryFull {
 		t.Errorf("the user chose the whole history, and opened again it is %q", got)
 	}
 }

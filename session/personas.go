@@ -63,8 +63,8 @@ func (p *personas) Set(next Persona, system string) error {
 
 // Restore is Set for the persona that the conversation has stored.
 func (p *personas) Restore(current Persona, system string) {
-	set(&p.session.mu, &p.session.request.persona, current)
-	p.session.SetSystem(system)
+	set(&p.session.mu, &p.session.Next.persona, current)
+	p.session.Next.SetSystem(system)
 }
 
 // Follow makes the system prompt follow the branch: when the conversation switches to a branch
@@ -76,7 +76,7 @@ func (p *personas) Follow(systemOf func(Persona) (system string, ok bool)) {
 // follow continues with the persona of the current branch.
 func (p *personas) follow() {
 	mu := &p.session.mu
-	systemOf, was, now := get(mu, &p.systemOf), get(mu, &p.session.request.persona), p.Current()
+	systemOf, was, now := get(mu, &p.systemOf), get(mu, &p.session.Next.persona), p.Current()
 	if systemOf == nil || now.Name == was.Name && now.System == was.System && slices.Equal(now.Tools, was.Tools) {
 		return
 	}

@@ -289,7 +289,7 @@ func (s *Session) HasSkill(mark string) bool {
 	if s.turnSeq == 0 { // the next request begins a turn
 		prompt = llm.UserText(".").Parts
 	}
-	req, _ := s.request.compile(s.request.answering(), prompt)
+	req, _ := s.Next.compile(s.Next.answering(), prompt)
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			if isSkill(p) && strings.HasPrefix(p.Text, mark) {

@@ -131,8 +131,8 @@ func TestTemplateSettings(t *testing.T) {
 	if got := told(own); !slices.Equal(got, []string{fmt.Sprintf("own low %d tools", len(set.Tools()))}) {
 		t.Errorf("what waited was sent with %q", got)
 	}
-	if s.Model().Name != "fake/own" || s.System() != "own" || s.Effort() != llm.EffortLow {
-		t.Errorf("%s %s %s is left", s.Model().Name, s.System(), s.Effort())
+	if s.Model().Name != "fake/own" || s.Next.System() != "own" || s.Next.Effort() != llm.EffortLow {
+		t.Errorf("%s %s %s is left", s.Model().Name, s.Next.System(), s.Next.Effort())
 	}
 	from.Settings.Tools = []string{"raed"}
 	for e := range s.TurnFromTemplate(t.Context(), from) {
@@ -153,17 +153,17 @@ func TestTemplateSettingsChosen(t *testing.T) {
 	}{
 		{"nothing", func(*Session) {}, "fake/own low own"},
 		{"its model", func(s *Session) { s.SetModel(endpoint("fake/other", other)) }, "fake/other low own"},
-		{"its effort", func(s *Session) { s.SetEffort(llm.EffortHigh) }, "fake/own high own"},
-		{"its system prompt", func(s *Session) { s.SetSystem("other") }, "fake/own low other"},
+		{"its effort", func(s *Session) { s.Next.SetEffort(llm.EffortHigh) }, "fake/own high own"},
+		{"its system prompt", func(s *Session) { s.Next.SetSystem("other") }, "fake/own low other"},
 		{"another model, and back", func(s *Session) {
 			s.SetModel(endpoint("fake/third", other))
 			s.SetModel(endpoint("fake/other", other))
 		}, "fake/other low own"},
-		{"what is known of its model", func(s *Session) { s.RefreshModel(endpoint("fake/other", other)) }, "fake/own low own"},
+		{"what is known of its model", func(s *Session) { s.Next.RefreshModel(endpoint("fake/other", other)) }, "fake/own low own"},
 		{"what is known of the session's", func(s *Session) {
 			known := endpoint("fake/own", other)
 			known.Context = 7
-			s.RefreshModel(known)
+			s.Next.RefreshModel(known)
 		}, "fake/own low own of 7"},
 	}
 	for _, tt := range tests {
@@ -175,7 +175,7 @@ func TestTemplateSettingsChosen(t *testing.T) {
 				tt.choose(s)
 			}
 		}
-		got := fmt.Sprintf("%s %s %s", s.Model().Name, s.Effort(), s.System())
+		got := fmt.Sprintf("%s %s %s", s.Model().Name, s.Next.Effort(), s.Next.System())
 		if n := s.Model().Context; n > 0 {
 			got += fmt.Sprintf(" of %d", n)
 		}
@@ -195,8 +195,8 @@ func TestPersona(t *testing.T) {
 	log := lib.Create(Info{Dir: "/w"})
 	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 	play(t.Context(), s, allow, say("one"))
-	if err := s.Personas.Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
-		t.Errorf("unknown tools: %v, system %q", err, s.System())
+	if err := s.Personas.Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.Next.System() != "own" {
+		t.Errorf("unknown tools: %v, system %q", err, s.Next.System())
 	}
 	if err := s.Personas.Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
 		t.Fatal(err)
@@ -222,10 +222,10 @@ func TestPersona(t *testing.T) {
 		if p := s.Personas.Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
 			t.Errorf("%s has %+v", name, p)
 		}
-		if err := s.Personas.Set(Persona{}, "own"); err != nil || s.Personas.Current().Name != "" || s.System() != "own" {
+		if err := s.Personas.Set(Persona{}, "own"); err != nil || s.Personas.Current().Name != "" || s.Next.System() != "own" {
 			t.Errorf("%s: off: %v, %+v", name, err, s.Personas.Current())
 		}
-		if _, req := s.Request(say("three")); len(req.Tools) != len(set.Tools()) {
+		if _, req := s.Next.Request(say("three")); len(req.Tools) != len(set.Tools()) {
 			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
 		}
 		s.Close()
@@ -248,7 +248,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 	}
 	check := func(what, system string, offered int) {
 		t.Helper()
-		if _, req := s.Request(say("next")); req.System != system || len(req.Tools) != offered {
+		if _, req := s.Next.Request(say("next")); req.System != system || len(req.Tools) != offered {
 			t.Errorf("%s: %q with %d tools is sent, want %q with %d", what, req.System, len(req.Tools), system, offered)
 		}
 	}
@@ -353,7 +353,7 @@ func TestSearchTurnedOnMeanwhile(t *testing.T) {
 	from.Settings = TurnSettings{Web: true}
 	for range s.TurnFromTemplate(t.Context(), from) {
 	}
-	if !s.WebSearch() {
+	if !s.Next.WebSearch() {
 		t.Error("the user turned the search of the web on, and it is off behind the prompt")
 	}
 }

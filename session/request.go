@@ -48,11 +48,11 @@ func (t *tree) messages() []llm.Message {
 
 // Request returns the request that sending parts now would make. It changes
 // nothing.
-func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	model := s.request.now().Model
-	req, _ := s.request.compile(model, parts)
+func (r *nextRequest) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	model := r.now().Model
+	req, _ := r.compile(model, parts)
 	return model, req
 }
 
@@ -60,8 +60,8 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 // mode begins to leave out more.
 func (t *turn) request() (llm.Endpoint, llm.Request) {
 	t.mu.Lock()
-	model := t.session.request.answering()
-	req, omitted := t.session.request.compile(model, nil)
+	model := t.session.Next.answering()
+	req, omitted := t.session.Next.compile(model, nil)
 	t.mu.Unlock()
 	if notice := omitted.notice(t.omitted, model); notice != "" {
 		t.notice("%s", notice)
@@ -202,10 +202,10 @@ func turnStart(path []store.Node, began int) int {
 
 // ContextTokens returns about how many tokens the next request takes: the
 // provider's last count plus an estimate of later messages.
-func (s *Session) ContextTokens() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.request.contextTokens()
+func (r *nextRequest) ContextTokens() int {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	return r.contextTokens()
 }
 
 func (r *nextRequest) contextTokens() int {

@@ -209,8 +209,8 @@ func TestEstimateOfWhatIsCachedOrLeftOut(t *testing.T) {
 	}{
 		"warm":             {nil, time.Minute, 1.94 + 0.9},
 		"expired":          {nil, time.Hour, 10.94},
-		"another prompt":   {func(s *Session) { s.SetSystem("else") }, time.Minute, 10.94},
-		"nothing is kept":  {func(s *Session) { s.SetHistoryMode(HistoryStateless) }, time.Minute, 0.9},
+		"another prompt":   {func(s *Session) { s.Next.SetSystem("else") }, time.Minute, 10.94},
+		"nothing is kept":  {func(s *Session) { s.Next.SetHistoryMode(HistoryStateless) }, time.Minute, 0.9},
 		"of another model": {func(s *Session) { m := s.Model(); m.Name = "a/other"; s.SetModel(m) }, time.Minute, 10.94},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func noticeUnread(t *turn) error {
 // streamFrom sends req to model and stores the response.
 func streamFrom(t *turn, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = t.session.request.isTrimmed(t.omitted)
+	r.trimmed = t.session.Next.isTrimmed(t.omitted)
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
@@ -222,7 +222,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	size := 0
 	for _, p := range r.Message.Parts {
 		if !p.Remote {
-			size += s.request.tokens.estimate(p.Text) + s.request.tokens.estimate(p.Input)
+			size += s.Next.tokens.estimate(p.Text) + s.Next.tokens.estimate(p.Input)
 		}
 	}
 	if len(r.Message.Parts) == 0 {
@@ -235,7 +235,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	}
 	input := 0
 	if r.Usage.Input == 0 && size > 0 {
-		input = s.ContextTokens()
+		input = s.Next.ContextTokens()
 	}
 	r.Usage.Shared = r.Usage.Shared || answers > 1
 	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
@@ -265,7 +265,7 @@ const maxCorrections = 2
 // because asking again would not change it.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	s := t.session
-	want := locked(&t.mu, s.request.now).Schema
+	want := locked(&t.mu, s.Next.now).Schema
 	if want == nil || s.Schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}

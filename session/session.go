@@ -16,9 +16,9 @@
 // whole are methods of the session; parts with a task of their own are reached by name:
 //
 //	conversation     the tree of messages, in memory and on disk; its mutex guards the session
-//	request          the next request: model, effort, system prompt, tools, and estimates of its size
 //	fallback         models to go on with after a fault, and which are not asked for a while
 //
+//	Next             the next request: effort, system prompt, tools, and estimates of its size
 //	Queue            prompts that wait for the running turn
 //	Spending         usage so far, the limits on it, and what is reserved of them
 //	Beside           requests outside the conversation: asides, titles, helpers of tools
@@ -138,13 +138,13 @@ var (
 // also while a turn runs; only one turn runs at a time.
 type Session struct {
 	conversation
-	request  nextRequest
 	fallback fallbackChain
 	hooks    sessionHooks
 	tools    act.Set // nil: none are offered
 	policy   act.Policy
 	files    act.Files // backs up files that calls change; nil: no backups
 
+	Next        nextRequest
 	Queue       promptQueue
 	Spending    spending
 	Beside      sideRequests
@@ -185,7 +185,7 @@ func New(o Options) *Session {
 	}
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
-		request: nextRequest{
+		Next: nextRequest{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings, tools: o.Tools,
 		},
 		prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
@@ -193,7 +193,7 @@ func New(o Options) *Session {
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, maxWait: o.MaxWait, cooldowns: o.Cooldowns},
 		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}
-	s.request.conversation, s.request.tokens = &s.conversation, tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
+	s.Next.conversation, s.Next.tokens = &s.conversation, tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
 	s.Spending.conversation, s.Spending.confirmCost = &s.conversation, o.ConfirmCost
 	s.Beside = sideRequests{session: s, open: o.OpenModel, title: o.TitleModel, summary: o.SummaryModel, small: o.SmallModel}
 	s.Beside.ctx, s.Beside.end = context.WithCancel(context.Background())
@@ -205,7 +205,7 @@ func New(o Options) *Session {
 	if s.log != nil {
 		s.Spending.total = s.restore()
 		if s.tree.count > 0 { // a new conversation uses the configured one
-			s.request.mode = s.log.Session().History
+			s.Next.mode = s.log.Session().History
 		}
 		s.Spending.last = s.tree.lastUsage()
 		s.Beside.titled = s.tree.answered()
@@ -236,8 +236,8 @@ func (s *Session) saveInfo() {
 	}
 	info, title := s.log.Session(), ""
 	s.mu.Lock()
-	model, effort := s.request.stored()
-	mode := s.request.mode
+	model, effort := s.Next.stored()
+	mode := s.Next.mode
 	if info.Title == "" && !info.Named { // a title may need the beginning of the conversation
 		title = s.tree.title()
 	}

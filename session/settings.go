@@ -69,10 +69,10 @@ type runModel struct {
 // SetModelForRun limits the current model and effort to this run: the conversation stores stored
 // (provider/model) and effort for the next run instead. A model or effort set later is stored as
 // usual.
-func (s *Session) SetModelForRun(stored string, effort llm.Effort) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.forRun = runModel{s.request.model.Name, stored, s.request.effort, effort}
+func (r *nextRequest) SetModelForRun(stored string, effort llm.Effort) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	r.forRun = runModel{r.model.Name, stored, r.effort, effort}
 }
 
 // storedModel returns the model and the effort to store with the conversation. The caller
@@ -92,46 +92,46 @@ func (r *nextRequest) stored() (model string, effort llm.Effort) {
 }
 
 // Model returns the model of the next request.
-func (s *Session) Model() llm.Endpoint { return locked(&s.mu, s.request.now).Model }
+func (s *Session) Model() llm.Endpoint { return locked(&s.mu, s.Next.now).Model }
 
 // SetModel sets the model of the next request, also in the middle of a turn, and
 // returns the changes needed for it. Nothing is lost: switching back restores
 // the first model's messages byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
-	from := s.request.now().Model.Name
+	from := s.Next.now().Model.Name
 	if from == model.Name { // the prompt's own was chosen for the conversation
-		from = s.request.model.Name
+		from = s.Next.model.Name
 	}
-	s.request.model, s.request.prompt.Model, s.request.standIn, s.request.stoodIn = model, llm.Endpoint{}, llm.Endpoint{}, ""
+	s.Next.model, s.Next.prompt.Model, s.Next.standIn, s.Next.stoodIn = model, llm.Endpoint{}, llm.Endpoint{}, ""
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: s.ChangesFor(model)}
 }
 
 // Switched reports whether another model wrote the last answer, such as in a continued
 // conversation, and returns the changes needed for the current model.
-func (s *Session) Switched() (e ModelSwitched, ok bool) {
-	s.mu.Lock()
-	model, last := s.request.now().Model, ""
-	for n := range s.tree.back(s.tree.head) {
+func (r *nextRequest) Switched() (e ModelSwitched, ok bool) {
+	r.conversation.mu.Lock()
+	model, last := r.now().Model, ""
+	for n := range r.conversation.tree.back(r.conversation.tree.head) {
 		if n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
 			last, ok = n.Model, n.Model != model.Name
 			break
 		}
 	}
-	s.mu.Unlock()
+	r.conversation.mu.Unlock()
 	if ok {
-		e = ModelSwitched{From: last, To: model.Name, Changes: s.ChangesFor(model)}
+		e = ModelSwitched{From: last, To: model.Name, Changes: r.conversation.ChangesFor(model)}
 	}
 	return e, ok
 }
 
 // RefreshModel replaces the current model by known, the same model opened again with more facts,
 // such as its context window. It does nothing if another model is in use now.
-func (s *Session) RefreshModel(known llm.Endpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, model := range []*llm.Endpoint{&s.request.model, &s.request.prompt.Model} {
+func (r *nextRequest) RefreshModel(known llm.Endpoint) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	for _, model := range []*llm.Endpoint{&r.model, &r.prompt.Model} {
 		if model.Name == known.Name {
 			*model = known
 		}
@@ -139,39 +139,39 @@ func (s *Session) RefreshModel(known llm.Endpoint) {
 }
 
 // Effort returns the reasoning effort of the next request; "" is the provider's default.
-func (s *Session) Effort() llm.Effort { return locked(&s.mu, s.request.now).Effort }
+func (r *nextRequest) Effort() llm.Effort { return locked(&r.conversation.mu, r.now).Effort }
 
 // SetEffort changes the reasoning effort of later requests.
-func (s *Session) SetEffort(e llm.Effort) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.effort, s.request.prompt.Effort = e, ""
+func (r *nextRequest) SetEffort(e llm.Effort) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	r.effort, r.prompt.Effort = e, ""
 }
 
 // System returns the system prompt of the next request.
-func (s *Session) System() string { return locked(&s.mu, s.request.now).System }
+func (r *nextRequest) System() string { return locked(&r.conversation.mu, r.now).System }
 
 // SetSystem changes the system prompt. That invalidates providers' prompt caches of the
 // conversation.
-func (s *Session) SetSystem(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.system, s.request.prompt.System = text, ""
-	s.request.tokens.reset()
+func (r *nextRequest) SetSystem(text string) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	r.system, r.prompt.System = text, ""
+	r.tokens.reset()
 }
 
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
-func (s *Session) WebSearch() bool { return locked(&s.mu, s.request.now).Web }
+func (r *nextRequest) WebSearch() bool { return locked(&r.conversation.mu, r.now).Web }
 
 // HistoryMode returns which messages of the conversation requests include.
-func (s *Session) HistoryMode() HistoryMode { return get(&s.mu, &s.request.mode) }
+func (r *nextRequest) HistoryMode() HistoryMode { return get(&r.conversation.mu, &r.mode) }
 
 // SetHistoryMode changes which messages of the conversation later requests include.
-func (s *Session) SetHistoryMode(h HistoryMode) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.mode = h
-	s.request.tokens.branch = branchCounts{} // counts for earlier requests no longer apply
+func (r *nextRequest) SetHistoryMode(h HistoryMode) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	r.mode = h
+	r.tokens.branch = branchCounts{} // counts for earlier requests no longer apply
 }
 
 // Settings are the user's settings for a conversation. It is an event; the last one of
@@ -188,7 +188,7 @@ type ownSettings struct {
 func (o *ownSettings) Get() Settings {
 	o.session.mu.Lock()
 	defer o.session.mu.Unlock()
-	return o.session.request.own.Clone()
+	return o.session.Next.own.Clone()
 }
 
 // Change calls change to set values for the conversation's next requests, and returns the new
@@ -197,15 +197,15 @@ func (o *ownSettings) Get() Settings {
 func (o *ownSettings) Change(change func(*Settings) error) (Settings, error) {
 	o.session.mu.Lock()
 	defer o.session.mu.Unlock()
-	next := o.session.request.own.Clone()
+	next := o.session.Next.own.Clone()
 	if err := change(&next); err != nil {
-		return o.session.request.own.Clone(), err
+		return o.session.Next.own.Clone(), err
 	}
 	if next.Changed == "" {
 		return next, nil
 	}
 	if data, err := json.Marshal(next); err != nil || len(data) > maxAnnotationText {
-		return o.session.request.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+		return o.session.Next.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
 	}
 	o.session.annotateBetween(0, next)
 	o.apply(next.Clone())
@@ -227,7 +227,7 @@ func (o *ownSettings) restore() {
 // apply sets the settings of the conversation to next. The caller locks the
 // session.
 func (o *ownSettings) apply(next Settings) {
-	r := &o.session.request
+	r := &o.session.Next
 	r.own, r.settings = next, next.Override(o.configured)
 	r.prompt.Web = r.prompt.Web && next.Web == nil
 	r.tokens.reset()
@@ -255,28 +255,28 @@ func useSettings(t *turn, o TurnSettings) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.request.prompt = o; o.Model.Name != "" {
-		s.request.standIn, s.request.stoodIn = llm.Endpoint{}, ""
+	if s.Next.prompt = o; o.Model.Name != "" {
+		s.Next.standIn, s.Next.stoodIn = llm.Endpoint{}, ""
 	}
-	t.callable, s.request.turnTools = offered, offered
-	s.request.tokens.reset()
+	t.callable, s.Next.turnTools = offered, offered
+	s.Next.tokens.reset()
 	return nil
 }
 
 // HasPromptModel reports whether the running prompt uses a model set for it alone.
-func (s *Session) HasPromptModel() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.request.now().Model.Name != s.request.model.Name
+func (r *nextRequest) HasPromptModel() bool {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	return r.now().Model.Name != r.model.Name
 }
 
 // RenewModels opens the session's models of a provider again, for instance after a new key: that of the next
 // request, and the one to restore after a prompt with its own model. It changes no choice. If open fails, the
 // model stays as it is.
-func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
-	s.mu.Lock()
-	names := []string{s.request.model.Name, s.request.prompt.Model.Name}
-	s.mu.Unlock()
+func (r *nextRequest) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
+	r.conversation.mu.Lock()
+	names := []string{r.model.Name, r.prompt.Model.Name}
+	r.conversation.mu.Unlock()
 	for _, name := range slices.Compact(names) {
 		if store.ProviderOf(name) != provider {
 			continue
@@ -285,22 +285,22 @@ func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpo
 		if err != nil {
 			continue
 		}
-		s.RefreshModel(model)
-		if s.Model().Name == name {
-			set(&s.mu, &s.request.standIn, llm.Endpoint{})
-			set(&s.mu, &s.request.stoodIn, "")
+		r.RefreshModel(model)
+		if locked(&r.conversation.mu, r.now).Model.Name == name {
+			set(&r.conversation.mu, &r.standIn, llm.Endpoint{})
+			set(&r.conversation.mu, &r.stoodIn, "")
 		}
 	}
 }
 
 // Tools returns the tools of the session, and those that the next request offers.
-func (s *Session) Tools() (all, offered []llm.Tool) {
-	if s.tools != nil {
-		all = s.tools.Tools()
+func (r *nextRequest) Tools() (all, offered []llm.Tool) {
+	if r.tools != nil {
+		all = r.tools.Tools()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return all, s.request.empty(s.request.now().Model).Tools
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	return all, r.empty(r.now().Model).Tools
 }
 
 // notOffered returns an error if a tool may not be called regardless of the policy: the request offered no
@@ -310,8 +310,8 @@ func (t *turn) notOffered(name string) error {
 		return noTools(name)
 	}
 	t.mu.Lock()
-	off := len(t.session.request.own.Tools) > 0 && !t.session.request.own.Offers(name)
-	model := t.session.request.answering()
+	off := len(t.session.Next.own.Tools) > 0 && !t.session.Next.own.Offers(name)
+	model := t.session.Next.answering()
 	t.mu.Unlock()
 	for _, tool := range t.callable.Tools() {
 		switch {

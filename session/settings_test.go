@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 	}
 	check := func(name string, s *Session, web bool) {
 		t.Helper()
-		_, req := s.Request(say("three"))
+		_, req := s.Next.Request(say("three"))
 		if req.Temperature == nil || *req.Temperature != 0.2 || req.Detail != "high" || req.Seed != nil || req.Web != web || fmt.Sprint(req.Options) != "map[provider.order:[x]]" {
 			t.Errorf("%s sends %+v", name, req.Settings)
 		}
@@ -100,7 +100,7 @@ func TestSettings(t *testing.T) {
 	if _, err := s.OwnSettings.Change(setting(map[string]string{"temperature": "", "detail": "", "provider.order": ""})); err != nil {
 		t.Fatal(err)
 	}
-	if _, req := s.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
+	if _, req := s.Next.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
 		t.Errorf("taken back: %+v", req.Settings)
 	}
 }
@@ -156,11 +156,11 @@ func TestSwitched(t *testing.T) {
 	sees.Vision, sees.Origin = true, "fake"
 	log := lib.Create(Info{Dir: "/w"})
 	s := New(Options{Model: sees, Log: log})
-	if e, ok := s.Switched(); ok {
+	if e, ok := s.Next.Switched(); ok {
 		t.Errorf("nothing was said: %+v", e)
 	}
 	play(t.Context(), s, allow, say("look"), image, pdf, pdf)
-	if e, ok := s.Switched(); ok {
+	if e, ok := s.Next.Switched(); ok {
 		t.Errorf("the same model: %+v", e)
 	}
 	if err := s.Close(); err != nil {
@@ -174,7 +174,7 @@ func TestSwitched(t *testing.T) {
 	}
 	s = New(Options{Model: blind, Log: again})
 	t.Cleanup(func() { s.Close() })
-	e, ok := s.Switched()
+	e, ok := s.Next.Switched()
 	var left []string
 	for _, c := range e.Changes {
 		left = append(left, fmt.Sprintf("%d %s", c.Count, c.What))

@@ -88,7 +88,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 			return llmtest.Say("done")(ctx, req, out)
 		}, llmtest.Say("again"))
 	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
-	s.SetHistoryMode(HistoryStateless)
+	s.Next.SetHistoryMode(HistoryStateless)
 	for range s.Turn(t.Context(), say("one")) {
 	}
 	for range s.Turn(t.Context(), say("two")) {

@@ -367,14 +367,14 @@ func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 	play(t.Context(), s, nil, say("hi"))
 	play(t.Context(), s, nil, say("mend it"))
 	summarize(t, s)
-	_, req := s.Request()
+	_, req := s.Next.Request()
 	if got := spoken(req.Messages); len(got) != 1 || !strings.HasSuffix(got[0], "They mend.\n\ntests first\n\nand quietly") {
 		t.Errorf("the next request has %q", got)
 	}
 	if err := s.Branch.UndoSummary(); err != nil {
 		t.Fatal(err)
 	}
-	_, req = s.Request()
+	_, req = s.Next.Request()
 	if got := spoken(req.Messages); len(got) != 6 || got[5] != "user: tests first\n\nand quietly" {
 		t.Errorf("without the summary it has %q", got)
 	}

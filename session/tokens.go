@@ -175,22 +175,22 @@ func (f ModelFit) Share() float64 {
 
 // EstimateFit describes the effects of asking model next. The model need not be open, only its
 // facts are used, and no request is compiled.
-func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tree.head == 0 {
+func (r *nextRequest) EstimateFit(model llm.Endpoint) ModelFit {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	if r.conversation.tree.head == 0 {
 		return ModelFit{}
 	}
-	req := s.request.empty(model)
+	req := r.empty(model)
 	f := ModelFit{Window: model.Context}
-	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
+	if len(req.Tools) > 0 || model.Strategy == "none" && r.tools != nil && len(r.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
-	if f.Tokens, f.Omitted = s.request.estimateTokens(model, req); s.request.mode == HistoryStateless { // no earlier messages are sent
+	if f.Tokens, f.Omitted = r.estimateTokens(model, req); r.mode == HistoryStateless { // no earlier messages are sent
 		return f
 	}
-	s.request.tokens.countOlder(s.request.mode)
-	c := s.request.tokens.countBranch(s.request.mode)
+	r.tokens.countOlder(r.mode)
+	c := r.tokens.countBranch(r.mode)
 	for mime, n := range c.media {
 		switch {
 		case model.Accepts(mime):
@@ -208,18 +208,18 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 			f.Thinking += n
 		}
 	}
-	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) <= c.cachedFor {
+	if c.cached > 0 && c.cachedBy != model.Name && r.conversation.now().Sub(c.cachedAt) <= c.cachedFor {
 		f.CacheLost = c.cached
 	}
 	return f
 }
 
 // EstimateTokens returns ModelFit.Tokens alone, without reading the whole conversation.
-func (s *Session) EstimateTokens(model llm.Endpoint) (tokens int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tree.head > 0 {
-		tokens, _ = s.request.estimateTokens(model, s.request.empty(model))
+func (r *nextRequest) EstimateTokens(model llm.Endpoint) (tokens int) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	if r.conversation.tree.head > 0 {
+		tokens, _ = r.estimateTokens(model, r.empty(model))
 	}
 	return tokens
 }

@@ -34,7 +34,7 @@ func TestFit(t *testing.T) {
 	set, _ := workspace(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := New(Options{Model: own, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Now: func() time.Time { return now }})
-	if got := s.EstimateFit(own); !reflect.DeepEqual(got, ModelFit{}) {
+	if got := s.Next.EstimateFit(own); !reflect.DeepEqual(got, ModelFit{}) {
 		t.Errorf("an empty conversation: %+v", got)
 	}
 	play(t.Context(), s, nil, image, pdf, notes, image, say("what is this?"))
@@ -61,17 +61,17 @@ func TestFit(t *testing.T) {
 		{moved, ModelFit{Tokens: 92_000, Window: 200_000, Strategy: "native", CacheLost: 84_000}},
 	}
 	for _, test := range tests {
-		got := s.EstimateFit(test.model)
+		got := s.Next.EstimateFit(test.model)
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", test.model.Name, got, test.want)
 		}
 	}
-	s.SetHistoryMode(HistoryDynamic)
-	if got := s.EstimateFit(bare); !got.Omitted || got.Share() > 1 {
+	s.Next.SetHistoryMode(HistoryDynamic)
+	if got := s.Next.EstimateFit(bare); !got.Omitted || got.Share() > 1 {
 		t.Errorf("with the oldest turns left out: %+v", got)
 	}
-	s.SetHistoryMode(HistoryStateless)
-	if got := s.EstimateFit(bare); got.Tokens > 10_000 || got.Images > 0 {
+	s.Next.SetHistoryMode(HistoryStateless)
+	if got := s.Next.EstimateFit(bare); got.Tokens > 10_000 || got.Images > 0 {
 		t.Errorf("without what was said: %+v", got)
 	}
 }
@@ -101,12 +101,12 @@ func TestFitKnowsWhenCachesExpire(t *testing.T) {
 			play(t.Context(), s, nil, say("what is this?"))
 			now = now.Add(tt.idle)
 			other := endpoint("far/m", nil)
-			if got := s.EstimateFit(other).CacheLost; got != tt.lost {
+			if got := s.Next.EstimateFit(other).CacheLost; got != tt.lost {
 				t.Errorf("%d tokens are lost, want %d", got, tt.lost)
 			}
 			o.Model = endpoint("third/m", nil)
 			s = reopen(t, lib, s, o)
-			if got := s.EstimateFit(other).CacheLost; got != tt.lost {
+			if got := s.Next.EstimateFit(other).CacheLost; got != tt.lost {
 				t.Errorf("once it was closed %d tokens are lost, want %d", got, tt.lost)
 			}
 		})
@@ -151,7 +151,7 @@ func TestFitAgrees(t *testing.T) {
 			}
 			was := s.Model()
 			for _, model := range models {
-				fit, changes := s.EstimateFit(model), map[string]int{}
+				fit, changes := s.Next.EstimateFit(model), map[string]int{}
 				for _, c := range s.SetModel(model).Changes {
 					changes[c.What] = c.Count
 				}
@@ -164,13 +164,13 @@ func TestFitAgrees(t *testing.T) {
 		}
 		o.Model = s.Model()
 		LeaveEdit(s) // it ends with the session
-		grown := []ModelFit{s.EstimateFit(models[0]), s.EstimateFit(models[1]), s.EstimateFit(models[2])}
+		grown := []ModelFit{s.Next.EstimateFit(models[0]), s.Next.EstimateFit(models[1]), s.Next.EstimateFit(models[2])}
 		s = reopen(t, lib, s, o)
-		if at := s.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
+		if at := s.Next.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
 			t.Errorf("seed %d: %d tokens, and none in %+v", seed, at, grown[0])
 		}
 		for i, model := range models {
-			if got := s.EstimateFit(model); !reflect.DeepEqual(got, grown[i]) {
+			if got := s.Next.EstimateFit(model); !reflect.DeepEqual(got, grown[i]) {
 				t.Errorf("seed %d, %s:\ncounted as it grew %+v\nall at once         %+v", seed, model.Name, grown[i], got)
 			}
 		}
@@ -231,7 +231,7 @@ func BenchmarkFit(b *testing.B) {
 		b.Run(fmt.Sprintf("usage=%v", usage), func(b *testing.B) {
 			for range b.N {
 				for _, m := range models {
-					s.EstimateFit(m)
+					s.Next.EstimateFit(m)
 				}
 			}
 		})
@@ -241,7 +241,7 @@ func BenchmarkFit(b *testing.B) {
 				s := New(o)
 				b.StartTimer()
 				for _, m := range models {
-					s.EstimateFit(m)
+					s.Next.EstimateFit(m)
 				}
 			}
 		})
@@ -254,14 +254,14 @@ func TestFitKeepsCounts(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("one"), llmtest.Say("two"))
 	s := New(Options{Model: endpoint("own/m", fake), EstimateTokens: func(text string) int { estimated++; return len(text) / 4 }})
 	play(t.Context(), s, nil, say("first"))
-	first := s.EstimateFit(s.Model())
+	first := s.Next.EstimateFit(s.Model())
 	before := estimated
-	if again := s.EstimateFit(endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
+	if again := s.Next.EstimateFit(endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
 		t.Errorf("looking again estimated %d texts", estimated-before)
 	}
 	play(t.Context(), s, nil, say("second"))
 	before = estimated
-	s.EstimateFit(s.Model())
+	s.Next.EstimateFit(s.Model())
 	if news := estimated - before; news > 4 { // a text and an input for each of two messages
 		t.Errorf("two more messages took %d estimates", news)
 	}
@@ -275,7 +275,7 @@ func TestDiscardedAttempts(t *testing.T) {
 	)))})
 	play(t.Context(), s, nil, say("hi"))
 	total, _ := s.Spending.Usage()
-	if got := s.ContextTokens(); got != 120 || total.Input != 210 {
+	if got := s.Next.ContextTokens(); got != 120 || total.Input != 210 {
 		t.Errorf("the next request takes %d tokens, and %d were paid for", got, total.Input)
 	}
 }

@@ -89,7 +89,7 @@ func answer(t *turn) error {
 func beginPrompt(t *turn) {
 	s := t.session
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
-	set(&t.mu, &s.request.omitsOldest, false)
+	set(&t.mu, &s.Next.omitsOldest, false)
 	s.Check.begin(t.ctx)
 	t.budget.begin()
 	t.models.choose()
@@ -136,7 +136,7 @@ func (t *turn) prepareStep() error {
 	} else if changed { // the checks above may no longer apply
 		return t.prepareStep()
 	}
-	return t.budget.checkExpense(t.session.request.current()) // which is now certain
+	return t.budget.checkExpense(t.session.Next.current()) // which is now certain
 }
 
 // goOn runs the calls of a response, and reports whether another request follows: with the results of the calls, for a
@@ -228,7 +228,7 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 func showPrompt(t *turn, n store.Node) {
 	m := n.Message
 	t.emit(Prompt{Message: m, Seq: n.Seq, At: n.At, Steers: n.Steers})
-	model := t.session.request.current()
+	model := t.session.Next.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
 		t.notice("%s: %s", model.Name, c)
@@ -289,14 +289,14 @@ func (t *turn) playLocked(f func(*turn) error) {
 		t.budget.endReservations()
 		s.Check.end(t.ctx)
 		t.mu.Lock()
-		t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.request.standIn, s.Branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
+		t.turnSeq, s.Next.turnTools, s.Next.omitsOldest, s.Next.standIn, s.Branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 		t.mu.Unlock()
 	}()
 	if s.tools != nil {
-		t.offered = locked(&s.mu, s.request.offered)
+		t.offered = locked(&s.mu, s.Next.offered)
 	}
 	t.callable = t.offered
-	set(&s.mu, &s.request.turnTools, t.callable)
+	set(&s.mu, &s.Next.turnTools, t.callable)
 	t.budget.begin()
 	if t.done.Err = f(t); t.done.Err == errForked {
 		t.done.Err, t.done.Fork = nil, t.Head()

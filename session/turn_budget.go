@@ -145,12 +145,12 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 		if !l.AppliesTo(m.Name) || m.Cost == nil || m.Origin == llm.OriginImages {
 			continue
 		}
-		u := s.request.estimateInput(m)
-		for _, n := range s.request.tokens.countBranch(s.request.mode).media {
+		u := s.Next.estimateInput(m)
+		for _, n := range s.Next.tokens.countBranch(s.Next.mode).media {
 			u.Input -= n * imageTokens
 		}
 		u.Input = int(leastShare * float64(max(u.Input, 0)))
-		u.CacheRead = min(u.Input, max(u.CacheRead, s.request.tokens.overhead(s.request.empty(m))))
+		u.CacheRead = min(u.Input, max(u.CacheRead, s.Next.tokens.overhead(s.Next.empty(m))))
 		if least, priced := m.Cost(u); priced && least > 0 {
 			cost += least
 		}
@@ -211,7 +211,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	var about Expense
 	var names []string
 	for _, m := range models {
-		estimate := t.session.request.estimate(m)
+		estimate := t.session.Next.estimate(m)
 		if !estimate.Priced || !(estimate.Cost > 0) {
 			continue
 		}
@@ -250,9 +250,9 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 		var err error
 		switch {
 		case len(limits) > 0:
-			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, t.session.request.estimate(m))
+			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, t.session.Next.estimate(m))
 		case len(shared) > 0:
-			room, err = t.log.Ledger().Reserve(m.Name, t.session.request.estimate(m))
+			room, err = t.log.Ledger().Reserve(m.Name, t.session.Next.estimate(m))
 		}
 		for _, l := range limits {
 			reserved[l] = true

@@ -94,7 +94,7 @@ func (k *talker) act() {
 	case 8:
 		_ = s.Branch.UndoSummary()
 	case 9:
-		s.SetHistoryMode([]HistoryMode{HistoryFull, HistoryDynamic, HistoryStateless}[r.IntN(3)])
+		s.Next.SetHistoryMode([]HistoryMode{HistoryFull, HistoryDynamic, HistoryStateless}[r.IntN(3)])
 	case 10:
 		s.Branch.DropEmptyAnswer()
 	case 11:
@@ -137,7 +137,7 @@ func TestRequestsAreValid(t *testing.T) {
 		k.s = New(o)
 		for range 30 {
 			k.act()
-			_, req := k.s.Request(say("and now"))
+			_, req := k.s.Next.Request(say("and now"))
 			k.check(req)
 			if last := req.Messages[len(req.Messages)-1].Text(); !strings.HasSuffix(last, "and now") {
 				t.Fatalf("seed %d, after %v: the next request ends with %q", seed, k.acted, last)
@@ -160,8 +160,8 @@ func TestReopenedAsItWas(t *testing.T) {
 		o.Log = lib.Create(Info{})
 		k.s = New(o)
 		state := func() string {
-			_, req := k.s.Request()
-			data, err := json.Marshal([]any{texts(k.s), branches(k.s), req.Messages, k.s.Unanswered(), k.s.HistoryMode(), k.s.ContextTokens(), k.s.Annotations(k.s.Path())})
+			_, req := k.s.Next.Request()
+			data, err := json.Marshal([]any{texts(k.s), branches(k.s), req.Messages, k.s.Unanswered(), k.s.Next.HistoryMode(), k.s.Next.ContextTokens(), k.s.Annotations(k.s.Path())})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func TestWebOrSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.SetModel(llm.Endpoint{Name: "m", Web: test.can})
-		_, req := s.Request()
+		_, req := s.Next.Request()
 		tool := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == act.SearchName })
 		if req.Web != test.web || tool != test.tool {
 			t.Errorf("on %v, can %v: the provider searches %v, the tool is offered %v", test.on, test.can, req.Web, tool)

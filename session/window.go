@@ -45,7 +45,7 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	if w.sendsAnyway {
 		return false, nil
 	}
-	over, turnTokens, afterSummary := w.overflow(t.session.request.current())
+	over, turnTokens, afterSummary := w.overflow(t.session.Next.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
@@ -84,7 +84,7 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 	case Fork:
 		return model, errForked
 	case OmitOldest:
-		set(&t.mu, &t.session.request.omitsOldest, true)
+		set(&t.mu, &t.session.Next.omitsOldest, true)
 	case SwitchModel:
 		if model, err = t.session.fallback.open(choice.Model); err != nil {
 			t.notice("%s: %v", choice.Model, err)
@@ -149,7 +149,7 @@ func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, after
 	t := w.turn
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.session.request.overflow(model)
+	return t.session.Next.overflow(model)
 }
 
 // overflow is turnWindow.overflow with the conversation locked.
@@ -196,7 +196,7 @@ func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ..
 	if afterSummary <= room && t.CanSummarize() {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
 	}
-	if turnTokens <= room && t.session.HistoryMode() == HistoryFull && slices.ContainsFunc(path, isPrompt) {
+	if turnTokens <= room && t.session.Next.HistoryMode() == HistoryFull && slices.ContainsFunc(path, isPrompt) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
 	if name := w.fittingModel(o, asked); name != "" {

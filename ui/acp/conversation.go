@@ -292,7 +292,7 @@ func (c *conversation) options() []sdk.SessionConfigOption {
 	}
 	all := []sdk.SessionConfigOption{mode.option(), model.option()}
 	if efforts := s.Model().Efforts; len(efforts) > 0 {
-		effort := choice{id: optionEffort, name: "Reasoning effort", category: sdk.SessionConfigOptionCategoryThoughtLevel, now: cmp.Or(string(s.Effort()), providerDefault)}
+		effort := choice{id: optionEffort, name: "Reasoning effort", category: sdk.SessionConfigOptionCategoryThoughtLevel, now: cmp.Or(string(s.Next.Effort()), providerDefault)}
 		effort.add(providerDefault, providerDefault, "the provider's default")
 		for _, e := range efforts {
 			effort.add(string(e), string(e), "")
@@ -358,9 +358,9 @@ func (c *conversation) setEffort(value string) error {
 	efforts := c.app.Session.Model().Efforts
 	switch {
 	case value == providerDefault:
-		c.app.Session.SetEffort("")
+		c.app.Session.Next.SetEffort("")
 	case slices.Contains(efforts, llm.Effort(value)):
-		c.app.Session.SetEffort(llm.Effort(value))
+		c.app.Session.Next.SetEffort(llm.Effort(value))
 	default:
 		return invalid("no effort %q: use %s or one of %s", value, providerDefault, format.JoinComma(efforts))
 	}

@@ -52,7 +52,7 @@ func TestOfferedOptions(t *testing.T) {
 		if errors.As(conversation.setEffort(step.value), &refused) {
 			failure = refused.Message
 		}
-		if got := conversation.app.Session.Effort(); got != step.want || failure != step.failure {
+		if got := conversation.app.Session.Next.Effort(); got != step.want || failure != step.failure {
 			t.Errorf("%s: effort %q, %q; want %q, %q", step.value, got, failure, step.want, step.failure)
 		}
 	}

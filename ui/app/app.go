@@ -80,7 +80,7 @@ func New(o Options) *App {
 		Reopened: nothing, Files: FileHistory{Restore: nothing}, Uses: CommandUses{store: o.Library},
 	}
 	a.Models.Recent = a.Models.RecentAfter(a.Session.Model().Name)
-	a.FrontEnd.RequestTokens = func() int { return a.Session.ContextTokens() }
+	a.FrontEnd.RequestTokens = func() int { return a.Session.Next.ContextTokens() }
 	o.Flows(a)
 	return a
 }

@@ -38,7 +38,7 @@ func (a *App) NewSession() Effect {
 		return Fail(err)
 	}
 	s.SetModel(a.Session.Model())
-	s.SetEffort(a.Session.Effort())
+	s.Next.SetEffort(a.Session.Next.Effort())
 	return a.replace(s, 0)
 }
 
@@ -62,14 +62,14 @@ func (a *App) ForkSession(id string, head int) Effect { return a.fork(id, head, 
 
 // fork opens a copy of a conversation and shows said.
 func (a *App) fork(id string, head int, said string) Effect {
-	own, mode := a.Session, a.Session.HistoryMode()
+	own, mode := a.Session, a.Session.Next.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
 		own.Branch.StoreGivenBack() // so that the copy matches the screen
 		s, note, err := a.Opening.Fork(id, head)
 		if err == nil && id == own.ID() { // keep the settings of the open conversation
 			s.SetModel(own.Model())
-			s.SetEffort(own.Effort())
-			s.SetHistoryMode(mode)
+			s.Next.SetEffort(own.Next.Effort())
+			s.Next.SetHistoryMode(mode)
 		}
 		if note == "" {
 			note = said

@@ -176,7 +176,7 @@ func reportSandbox(set *tools.Set) {
 // withSwitch returns a turn that begins with the model switch, if there was one.
 func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
-		if e, ok := s.Switched(); ok && !yield(e) {
+		if e, ok := s.Next.Switched(); ok && !yield(e) {
 			return
 		}
 		turn(yield)

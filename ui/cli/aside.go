@@ -28,7 +28,7 @@ func askAside(ctx context.Context, a *program, s *session.Session, parts []llm.P
 		}
 		began, ledger, r := time.Now(), a.original.Ledger(), session.Response{UsageKnown: true}
 		model, estimate := s.Model(), llm.Usage{}
-		estimate.Input = s.EstimateTokens(model) + session.EstimateParts(parts, catalog.Estimate)
+		estimate.Input = s.Next.EstimateTokens(model) + session.EstimateParts(parts, catalog.Estimate)
 		if model.Cost != nil {
 			estimate.Cost, estimate.Priced = model.Cost(estimate)
 		}

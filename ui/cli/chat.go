@@ -149,7 +149,7 @@ func attachment(path string) (attach.Attachment, error) {
 func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.flags.settings.model, s.Model().Name), providers.OpenOptions{ExactNames: a.flags.exact}, func(m llm.Endpoint) llm.Request {
 		s.SetModel(m)
-		_, req := s.Request(parts...)
+		_, req := s.Next.Request(parts...)
 		return req
 	})
 	for _, n := range notices {

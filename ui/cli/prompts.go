@@ -52,7 +52,7 @@ func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, fla
 	if p.model == "" || model == "" { // there is no other model
 		model = s.Model().Name
 	}
-	s.SetModelForRun(model, firstEffort(flags.effort, kept, a.config.Effort))
+	s.Next.SetModelForRun(model, firstEffort(flags.effort, kept, a.config.Effort))
 }
 
 // searches reports whether the prompt lets the answer search the web, and no flag forbids it.

@@ -117,7 +117,7 @@ func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice stri
 		}
 	}
 	added := s.Directories.Reachable()
-	s.SetSystem(wholeSystem(a, ""))                 // the tools had the folders of the previous conversation
+	s.Next.SetSystem(wholeSystem(a, ""))            // the tools had the folders of the previous conversation
 	if servers := a.mcp.running(); servers != nil { // started for the previous conversation
 		servers.SetRoots(append([]string{a.dir}, added...)...)
 	}

@@ -66,7 +66,7 @@ func TestPromptFileHoldsForItsTurn(t *testing.T) {
 				ask(t, s)
 				done()
 			}
-			look := func(s *session.Session) string { return fmt.Sprint(s.Model().Name, " ", s.Effort()) }
+			look := func(s *session.Session) string { return fmt.Sprint(s.Model().Name, " ", s.Next.Effort()) }
 			_, s, done := startSession(t, strings.Fields(test.args)...)
 			if got := look(s); got != test.during {
 				t.Errorf("while it is answered: %q, want %q", got, test.during)
@@ -117,7 +117,7 @@ func settingFlagsHome(t *testing.T, promptFiles map[string]string) (beside strin
 // changed there, and affects no other conversation.
 func TestSettingFlags(t *testing.T) {
 	beside := settingFlagsHome(t, map[string]string{"teacher.md": "---\nsystem: Teach.\ntools: [read]\n---\n"})
-	request := func(s *session.Session) llm.Request { _, req := s.Request(); return req }
+	request := func(s *session.Session) llm.Request { _, req := s.Next.Request(); return req }
 	system := func(s *session.Session) string {
 		first, _, _ := strings.Cut(request(s).System, "\n")
 		return strings.TrimPrefix(first, strings.SplitN(session.Instructions, "\n", 2)[0])
@@ -127,13 +127,13 @@ func TestSettingFlags(t *testing.T) {
 		look             func(*session.Session) string
 	}{
 		{"-m local/other", "local/m", "local/other", func(s *session.Session) string { return s.Model().Name }},
-		{"--effort high", "", "high", func(s *session.Session) string { return string(s.Effort()) }},
+		{"--effort high", "", "high", func(s *session.Session) string { return string(s.Next.Effort()) }},
 		{"--web", "false", "true", func(s *session.Session) string { return fmt.Sprint(request(s).Web) }},
 		{"-O temperature=0.2", "", "0.2", func(s *session.Session) string { return s.OwnSettings.Get().Values["temperature"] }},
 		{"--detail low", "", "low", func(s *session.Session) string { return request(s).Detail }},
 		{"-s Rhyme.", "", "Rhyme.", system},
 		{"--persona teacher", "", "Teach. 1", func(s *session.Session) string {
-			if _, offered := s.Tools(); len(offered) == 1 {
+			if _, offered := s.Next.Tools(); len(offered) == 1 {
 				return system(s) + " 1"
 			}
 			return system(s)

@@ -204,7 +204,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	}
 	a.flags.prompt.lend(a, s, kept, &flags)
 	if system := a.flags.prompt.system(&flags); system != "" {
-		s.SetSystem(wholeSystem(a, system))
+		s.Next.SetSystem(wholeSystem(a, system))
 	}
 	return s, joinNotices(notice, left, recoverFiles(versions, a.toolSet), unfinishedCall(s)), nil
 }

@@ -57,7 +57,7 @@ func (p *frontend) start() {
 }
 
 func (p *frontend) decidedTrust(yes bool, system string, err error) {
-	p.app.Session.SetSystem(system)
+	p.app.Session.Next.SetSystem(system)
 	switch {
 	case err != nil:
 		p.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err))))

@@ -192,7 +192,7 @@ func operations(tb testing.TB, n int) map[string]func() {
 		tb.Fatal(err)
 	}
 	typeLetter(m)
-	s.Request()
+	s.Next.Request()
 	ask := asking(tb, n)
 	ask() // it encodes the earlier messages
 	return map[string]func(){
@@ -204,7 +204,7 @@ func operations(tb testing.TB, n int) map[string]func() {
 				m.View()
 			}
 		},
-		"a request":      func() { s.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
+		"a request":      func() { s.Next.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
 		"search":         func() { _, _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
 		"list":           func() { _, _ = among.List(session.Query{}) },
 		"the last three": func() { _, _ = among.List(session.Query{Limit: 3}) },

@@ -417,7 +417,7 @@ func (m *Model) askTrust() tea.Cmd {
 		return func() tea.Msg {
 			system, err := decide(yes)
 			return doMsg(func() tea.Cmd {
-				m.App.Session.SetSystem(system)
+				m.App.Session.Next.SetSystem(system)
 				switch {
 				case err != nil:
 					m.chat.Note(wording.ShellError(err))

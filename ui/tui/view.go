@@ -263,7 +263,7 @@ func (m *Model) statusInfo() statusbar.Info {
 		total = llm.Usage{}
 	}
 	i := statusbar.Info{
-		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
+		Model: model.Name, Effort: string(m.App.Session.Next.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Branch: m.Branch, Window: model.Context, Tokens: fill, Draft: m.input.DraftTokens(), Cost: total.Cost, Priced: total.Priced,
 		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.Machine.RunningJobs()), Command: m.StatusText,
 	}

@@ -19,7 +19,7 @@ const leastCache = 1000
 // ModelFit describes in short phrases what a switch to model would mean for the conversation, the most important
 // first. It returns none for an empty conversation.
 func ModelFit(s *session.Session, model llm.Endpoint) (words []string) {
-	f := s.EstimateFit(model)
+	f := s.Next.EstimateFit(model)
 	add := func(text string, args ...any) { words = append(words, fmt.Sprintf(text, args...)) }
 	switch share := f.Share(); {
 	case share > 1:

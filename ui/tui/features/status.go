@@ -91,7 +91,7 @@ func (s *StatusCommand) updated() tea.Cmd {
 		total = llm.Usage{}
 	}
 	return s.changed(statusFacts{
-		Session: c.ID(), Title: c.Title(), Model: model.Name, Effort: string(c.Effort()), Mode: string(c.Policy().Mode()),
+		Session: c.ID(), Title: c.Title(), Model: model.Name, Effort: string(c.Next.Effort()), Mode: string(c.Policy().Mode()),
 		Window: model.Context, Filled: s.App.FrontEnd.RequestTokens(), Total: total, Busy: s.App.FrontEnd.Busy(), Queue: c.Queue.Len(),
 	})
 }

@@ -128,11 +128,11 @@ func TestWelcomeView(t *testing.T) {
 		{"a dialog is open", 80, 12, func(d *desk, w *Welcome) { d.Open(dialog.Pick("Theme", nil, d.Theme)) }},
 		{"branch, effort and version", 80, 12, func(d *desk, w *Welcome) {
 			d.Branch, d.App.FirstScreen.Version = "main", "1.2.0"
-			d.App.Session.SetEffort("high")
+			d.App.Session.Next.SetEffort("high")
 		}},
 		{"the same in letters", 80, 20, func(d *desk, w *Welcome) {
 			d.Branch, d.App.FirstScreen.Version = "main", "1.2.0"
-			d.App.Session.SetEffort("high")
+			d.App.Session.Next.SetEffort("high")
 		}},
 		{"a notice", 40, 16, func(d *desk, w *Welcome) {
 			d.App.FirstScreen.Notice = "Prices are of 2026-11-20: parley models --update fetches new ones"

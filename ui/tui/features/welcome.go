@@ -139,7 +139,7 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 // small it omits blank lines first, then sections from the last one on, then the name.
 func (f *Welcome) View(width, height int) string {
 	now := welcomeFacts{
-		width, height, f.at, f.Theme, f.App.Session.Model().Name, string(f.App.Session.Effort()), f.Branch, f.App.FirstScreen.Notice,
+		width, height, f.at, f.Theme, f.App.Session.Model().Name, string(f.App.Session.Next.Effort()), f.Branch, f.App.FirstScreen.Notice,
 		app.UsesDemo(f.App), f.Current() != nil,
 	}
 	if now != f.drawn.of {

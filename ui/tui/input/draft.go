@@ -303,7 +303,7 @@ func (in *Input) DraftTokens() int { return in.draft.tokens }
 // conversation, the rest of the request, and the draft.
 func (in *Input) ContextTokens() int {
 	const short = 200 // fewer tokens of a first draft are not shown
-	fill := in.App.Session.ContextTokens()
+	fill := in.App.Session.Next.ContextTokens()
 	if fill == 0 && in.App.Session.Empty() {
 		if !in.first.known {
 			in.first = firstRequest{known: true}

@@ -27,7 +27,7 @@ func show(a *app.App) app.Effect {
 		}
 		page.Lines = append(page.Lines, format.Line{Text: name + ": " + note})
 	}
-	fill, sent, note := a.FrontEnd.RequestTokens(), a.Session.ContextTokens(), "context window unknown"
+	fill, sent, note := a.FrontEnd.RequestTokens(), a.Session.Next.ContextTokens(), "context window unknown"
 	if window := a.Session.Model().Context; window > 0 {
 		note = fmt.Sprintf("%s of the %s-token context window", format.Percent(float64(fill)/float64(window)), format.Tokens(window))
 	}

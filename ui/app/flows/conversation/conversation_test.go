@@ -40,14 +40,14 @@ func TestNewConversation(t *testing.T) {
 	left := ""
 	a.FrontEnd.BeforeSwitch = func() { left = a.Session.ID() }
 	a.Session.Policy().SetMode(act.ModeAuto)
-	a.Session.SetEffort(llm.EffortLow)
+	a.Session.Next.SetEffort(llm.EffortLow)
 	old := a.Session
 	e := apptest.Run(t, a, "/new")
 	if apptest.See(e).SessionOpened == nil || apptest.See(e).SessionOpened.Previous != old || a.Session == old || left != old.ID() {
 		t.Fatalf("%+v", e)
 	}
-	if s := a.Session; s.Policy().Mode() != act.ModeAuto || s.Effort() != llm.EffortLow {
-		t.Errorf("mode %s, effort %s", s.Policy().Mode(), s.Effort())
+	if s := a.Session; s.Policy().Mode() != act.ModeAuto || s.Next.Effort() != llm.EffortLow {
+		t.Errorf("mode %s, effort %s", s.Policy().Mode(), s.Next.Effort())
 	}
 	a.Session.Policy().SetMode(act.ModeEdits)
 	if apptest.Run(t, a, "/new"); a.Session.Policy().Mode() != act.ModeAsk {
@@ -212,14 +212,14 @@ func TestFork(t *testing.T) {
 		}
 		own := a.Session
 		ask(t, own, "a/b", [2]string{"one", "1"})
-		own.SetEffort(llm.EffortHigh)
+		own.Next.SetEffort(llm.EffortHigh)
 		e := apptest.Run(t, a, "/fork")
 		want := note
 		if want == "" {
 			want = "Opened as a copy; the original is unchanged"
 		}
-		if apptest.See(e).Toast != want || asked != own.ID() || a.Session == own || a.Session.Model().Name != "a/b" || a.Session.Effort() != llm.EffortHigh {
-			t.Errorf("%+v: asked for %s, model %s, effort %s", e, asked, a.Session.Model().Name, a.Session.Effort())
+		if apptest.See(e).Toast != want || asked != own.ID() || a.Session == own || a.Session.Model().Name != "a/b" || a.Session.Next.Effort() != llm.EffortHigh {
+			t.Errorf("%+v: asked for %s, model %s, effort %s", e, asked, a.Session.Model().Name, a.Session.Next.Effort())
 		}
 	}
 	a := apptest.New(t, Register)

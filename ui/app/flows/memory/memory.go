@@ -67,7 +67,7 @@ func (f flow) applied(done string) string {
 	if !a.Session.Empty() || a.FrontEnd.Busy() || a.System == nil {
 		return done + ", for new conversations" // a changed system prompt would lose the provider's cache
 	}
-	a.Session.SetSystem(a.System(a.Session.Personas.Current().System))
+	a.Session.Next.SetSystem(a.System(a.Session.Personas.Current().System))
 	return done
 }
 

@@ -108,10 +108,10 @@ func TestCache(t *testing.T) {
 			for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 			}
 		}
-		before := a.Session.System()
+		before := a.Session.Next.System()
 		said := apptest.See(a.Command("remember").Do("I use tabs")).Toast
-		if changed := a.Session.System() != before; changed == begun || strings.Contains(said, "new conversations") != begun {
-			t.Errorf("begun %v: system prompt %q, %q", begun, a.Session.System(), said)
+		if changed := a.Session.Next.System() != before; changed == begun || strings.Contains(said, "new conversations") != begun {
+			t.Errorf("begun %v: system prompt %q, %q", begun, a.Session.Next.System(), said)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (c connection) connected(said string) app.Effect {
 	if now, err := a.Models.Connection(to.Provider); err == nil { // its models may not have been known before
 		to = now
 	}
-	a.Session.RenewModels(to.Provider, a.Models.Open)
+	a.Session.Next.RenewModels(to.Provider, a.Models.Open)
 	now := a.Session.Model().Name
 	demo := strings.HasPrefix(now, "demo/")
 	if model == "" && demo {
@@ -189,7 +189,7 @@ func (c connection) connected(said string) app.Effect {
 			}
 		})}
 	}
-	if model == "" || model == now && !a.Session.HasPromptModel() {
+	if model == "" || model == now && !a.Session.Next.HasPromptModel() {
 		return app.Notes{note}
 	}
 	e, switched := f.switchTo(model)

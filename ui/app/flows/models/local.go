@@ -100,7 +100,7 @@ func (f *flow) learn() app.Effect {
 	}
 	return app.Async(func(ctx context.Context) app.Effect {
 		if known, ok := learn(ctx, model.Name); ok {
-			s.RefreshModel(known)
+			s.Next.RefreshModel(known)
 		}
 		return nil
 	})

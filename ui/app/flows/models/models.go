@@ -45,7 +45,7 @@ func (f *flow) model(arg string) app.Effect {
 
 // use switches to another model in mid-conversation.
 func (f *flow) use(name string) app.Effect {
-	if name = f.app.Models.Resolve(name); name == f.app.Session.Model().Name && !f.app.Session.HasPromptModel() {
+	if name = f.app.Models.Resolve(name); name == f.app.Session.Model().Name && !f.app.Session.Next.HasPromptModel() {
 		if f.app.Session.EndCooldown() {
 			return app.Toast(name + " is asked again with the next prompt")
 		}
@@ -139,9 +139,9 @@ const defaultEffort = "default"
 
 // effortItems lists the efforts of the model.
 func (f *flow) effortItems() []app.Item {
-	items := []app.Item{{Title: defaultEffort, Detail: "provider default", Value: defaultEffort, Current: f.app.Session.Effort() == ""}}
+	items := []app.Item{{Title: defaultEffort, Detail: "provider default", Value: defaultEffort, Current: f.app.Session.Next.Effort() == ""}}
 	for _, e := range f.app.Session.Model().Efforts {
-		items = append(items, app.Item{Title: string(e), Value: string(e), Current: e == f.app.Session.Effort()})
+		items = append(items, app.Item{Title: string(e), Value: string(e), Current: e == f.app.Session.Next.Effort()})
 	}
 	return items
 }
@@ -153,12 +153,12 @@ func (f *flow) effort(arg string) app.Effect {
 	case arg == "":
 		return app.Choose("Reasoning effort", "level", f.effortItems(), f.effort)
 	case arg == defaultEffort:
-		f.app.Session.SetEffort("")
+		f.app.Session.Next.SetEffort("")
 		return app.Toast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
 		return app.Refuse("unknown reasoning effort %q: this model has %s", e, format.JoinComma(efforts))
 	}
-	f.app.Session.SetEffort(e)
+	f.app.Session.Next.SetEffort(e)
 	return app.Toast("Reasoning effort: " + arg)
 }
 
@@ -166,7 +166,7 @@ func (f *flow) effort(arg string) app.Effect {
 func (f *flow) changeEffort(by int) func(string) app.Effect {
 	return func(string) app.Effect {
 		efforts := f.app.Session.Model().Efforts
-		at := slices.Index(efforts, f.app.Session.Effort())
+		at := slices.Index(efforts, f.app.Session.Next.Effort())
 		if at < 0 { // treat the provider's default as the middle
 			at = len(efforts) / 2
 		} else {
@@ -178,7 +178,7 @@ func (f *flow) changeEffort(by int) func(string) app.Effect {
 
 // toggleThinking turns thinking off, or back to the previous effort.
 func (f *flow) toggleThinking(string) app.Effect {
-	if now := f.app.Session.Effort(); now != llm.EffortOff {
+	if now := f.app.Session.Next.Effort(); now != llm.EffortOff {
 		f.was = now
 		return f.effort(string(llm.EffortOff))
 	}

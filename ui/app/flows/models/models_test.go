@@ -132,8 +132,8 @@ func TestThinkingOnAnotherModel(t *testing.T) {
 		}, llm.EffortOff},
 		{func() app.Effect { return apptest.Run(t, a, "/thinking") }, ""},
 	} {
-		if e := step.do(); a.Session.Effort() != step.want {
-			t.Errorf("effort %q, want %q: %+v", a.Session.Effort(), step.want, e)
+		if e := step.do(); a.Session.Next.Effort() != step.want {
+			t.Errorf("effort %q, want %q: %+v", a.Session.Next.Effort(), step.want, e)
 		}
 	}
 }

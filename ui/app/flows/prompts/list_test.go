@@ -206,7 +206,7 @@ func TestPersona(t *testing.T) {
 	a.Directory = "/project"
 	var used []string
 	a.Models.Use = func(name string) app.Effect { used = append(used, name); return app.Toast("used") }
-	a.Session.SetEffort(llm.EffortLow)
+	a.Session.Next.SetEffort(llm.EffortLow)
 	args := func(name string) []string { return lines(a.Command(name).Args()) }
 	if got, want := args("persona"), []string{"off | No persona | current", "critic | Find faults. …", "plain | Plain words"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -224,8 +224,8 @@ func TestPersona(t *testing.T) {
 	}{{"plain", "/project", llm.EffortLow, nil}, {"critic", "", llm.EffortHigh, []string{"fake/other"}}} {
 		e := apptest.Run(t, a, "/persona "+tt.name)
 		is := a.Session.Personas.Current()
-		if apptest.See(e).Err != nil || is.Name != tt.name || is.Project != tt.project || a.Session.Effort() != tt.effort || !slices.Equal(used, tt.used) {
-			t.Errorf("%s: %+v; it is %+v, effort %q, models %q", tt.name, e, is, a.Session.Effort(), used)
+		if apptest.See(e).Err != nil || is.Name != tt.name || is.Project != tt.project || a.Session.Next.Effort() != tt.effort || !slices.Equal(used, tt.used) {
+			t.Errorf("%s: %+v; it is %+v, effort %q, models %q", tt.name, e, is, a.Session.Next.Effort(), used)
 		}
 	}
 	if got, want := args("persona"), []string{"off | No persona", "critic | Find faults. … | current", "plain | Plain words"}; !slices.Equal(got, want) {

@@ -55,7 +55,7 @@ func (f *Flow) persona(name string) app.Effect {
 		return e
 	}
 	if p.Effort != "" {
-		a.Session.SetEffort(p.Effort)
+		a.Session.Next.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Models.Resolve(p.Model) != a.Session.Model().Name {
 		return app.Then{a.Models.Use(p.Model), app.Toast(wording.Event(is))}
@@ -124,7 +124,7 @@ func (f *Flow) ownSystem() (text, source string) {
 	case f.app.Models.OwnSystem != nil:
 		return f.app.Models.OwnSystem()
 	}
-	return f.app.Session.System(), "configuration"
+	return f.app.Session.Next.System(), "configuration"
 }
 
 // systemText returns the system prompt for reading, and names the texts sent after it.

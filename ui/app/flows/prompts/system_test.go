@@ -80,8 +80,8 @@ func TestSystem(t *testing.T) {
 		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 128 KB", "Be kind.\n\nand AGENTS.md"},
 	} {
 		e := apptest.Run(t, a, step.line)
-		if got := said(e); got != step.want || a.Session.System() != step.system {
-			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
+		if got := said(e); got != step.want || a.Session.Next.System() != step.system {
+			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.Next.System())
 		}
 		if apptest.See(e).Text != "" && (!apptest.See(e).IsCommand || !classify.AllowsMultiline(apptest.See(e).Text, a.Commands)) {
 			t.Errorf("%.40s: the draft %.40q is no command", step.line, apptest.See(e).Text)

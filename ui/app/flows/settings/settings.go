@@ -122,12 +122,12 @@ func (f flow) settingRows() []app.Item {
 		delete(values, known.Name)
 	}
 	effort := values["effort"]
-	if own := f.app.Session.Effort(); own != "" {
+	if own := f.app.Session.Next.Effort(); own != "" {
 		effort = app.ConfiguredSetting{Value: string(own), Source: app.InConversation}
 	}
 	row("effort", effort.Value, effort.Source, "/effort")
 	delete(values, "effort")
-	switch on := f.app.Session.WebSearch(); {
+	switch on := f.app.Session.Next.WebSearch(); {
 	case f.app.Session.OwnSettings.Get().Web != nil:
 		row("web", map[bool]string{true: "on", false: "off"}[on], app.InConversation, "")
 	case on:
@@ -172,7 +172,7 @@ func (f flow) settingItems() []app.Item {
 
 // webItems lists the choices for web search.
 func (f flow) webItems() []app.Item {
-	web := f.app.Session.WebSearch()
+	web := f.app.Session.Next.WebSearch()
 	note := ""
 	if !f.app.Session.Model().Web {
 		note = f.app.Session.Model().Name + " has none"
@@ -209,7 +209,7 @@ func (f flow) contextItems(facts []app.ContextItem) []app.ContextItem {
 		}
 		facts[0] = app.ContextItem{Name: name, Tokens: f.app.Estimate(p.System), Note: note}
 	}
-	all, offered := f.app.Session.Tools()
+	all, offered := f.app.Session.Next.Tools()
 	kept := namesOf(offered)
 	facts = slices.DeleteFunc(facts, func(f app.ContextItem) bool {
 		name, isTool := strings.CutPrefix(f.Name, app.ToolFact)
@@ -244,7 +244,7 @@ func (f flow) historyItems() []app.Item {
 		{Title: "stateless", Detail: "only the current prompt", Value: "stateless"},
 	}
 	for i, mode := range []session.HistoryMode{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
-		items[i].Current = f.app.Session.HistoryMode() == mode
+		items[i].Current = f.app.Session.Next.HistoryMode() == mode
 	}
 	return items
 }
@@ -260,6 +260,6 @@ func (f flow) history(arg string) app.Effect {
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
 		return app.Refuse("unknown history mode %q: use full, dynamic or stateless", arg)
 	}
-	f.app.Session.SetHistoryMode(mode)
+	f.app.Session.Next.SetHistoryMode(mode)
 	return app.Toast("History: " + arg)
 }

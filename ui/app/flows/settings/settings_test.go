@@ -110,7 +110,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("row %d: %q, want %q", i, got, want[i])
 		}
 	}
-	_, req := a.Session.Request()
+	_, req := a.Session.Next.Request()
 	if *req.TopP != 0.5 || req.Temperature != nil || llm.OptionText(req.Options) != `{"provider.order":["x","y"],"top_k":40,"user":"x"}` {
 		t.Errorf("requests have %+v", req.Settings)
 	}
@@ -129,7 +129,7 @@ func TestSet(t *testing.T) {
 // /context shows the persona and the settings of the conversation beside the tools.
 func TestContextOfSettings(t *testing.T) {
 	a := newToolsApp(t)
-	all, _ := a.Session.Tools()
+	all, _ := a.Session.Next.Tools()
 	if _, err := a.Session.OwnSettings.Change(func(own *session.Settings) error { own.SetTool("shell", false); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestWebSwitch(t *testing.T) {
 		if got := apptest.Toast(apptest.Run(t, a, test.line)); got != test.toast {
 			t.Errorf("%s: %q", test.line, got)
 		}
-		if _, req := a.Session.Request(); req.Web != test.web {
+		if _, req := a.Session.Next.Request(); req.Web != test.web {
 			t.Errorf("%s: %v is sent", test.line, req.Web)
 		}
 	}
@@ -211,16 +211,16 @@ func TestHistory(t *testing.T) {
 		{"all", `Unknown history mode "all": use full, dynamic or stateless`, session.HistoryStateless},
 		{"full", "History: full", session.HistoryFull},
 	} {
-		if got := apptest.Toast(apptest.Do(t, a, "/history "+tt.arg)); got != tt.said || a.Session.HistoryMode() != tt.mode {
-			t.Errorf("/history %s: %q and mode %q, want %q and %q", tt.arg, got, a.Session.HistoryMode(), tt.said, tt.mode)
+		if got := apptest.Toast(apptest.Do(t, a, "/history "+tt.arg)); got != tt.said || a.Session.Next.HistoryMode() != tt.mode {
+			t.Errorf("/history %s: %q and mode %q, want %q and %q", tt.arg, got, a.Session.Next.HistoryMode(), tt.said, tt.mode)
 		}
 	}
 	list := apptest.See(apptest.Do(t, a, "/history")).List
 	if got, want := rowsOf(list.Items), []string{"full all messages *", "dynamic newest messages that fit the context window", "stateless only the current prompt"}; !slices.Equal(got, want) {
 		t.Errorf("/history lists %q, want %q", got, want)
 	}
-	if list.Choose("dynamic"); a.Session.HistoryMode() != session.HistoryDynamic {
-		t.Errorf("the choice sets mode %q", a.Session.HistoryMode())
+	if list.Choose("dynamic"); a.Session.Next.HistoryMode() != session.HistoryDynamic {
+		t.Errorf("the choice sets mode %q", a.Session.Next.HistoryMode())
 	}
 }
 
@@ -242,7 +242,7 @@ func TestRows(t *testing.T) {
 	if got := apptest.Toast(apptest.Run(t, a, "/set web default")); got != "Web search: off" {
 		t.Errorf("web default: %q", got)
 	}
-	a.Session.SetEffort(llm.EffortHigh)
+	a.Session.Next.SetEffort(llm.EffortHigh)
 	has("effort", "effort high · this conversation")
 	list := apptest.See(apptest.Run(t, a, "/set verbosity")).List
 	if got := rowsOf(list.Items); got[0] != "default *" || len(got) < 3 {

@@ -115,7 +115,7 @@ func TestToolsOfServers(t *testing.T) {
 		if seen.Event != nil {
 			got = wording.Event(seen.Event.(session.Settings))
 		}
-		_, now := a.Session.Tools()
+		_, now := a.Session.Next.Tools()
 		var names []string
 		for _, tool := range now {
 			names = append(names, strings.Replace(tool.Name, mcp.ToolPrefix("git"), "git:", 1))

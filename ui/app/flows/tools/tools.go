@@ -67,7 +67,7 @@ func firstSentence(text string) string {
 
 // rows lists the tools with their sizes and, for tools that are not offered, the reason.
 func (f flow) rows() (items []app.Item) {
-	all, offered := f.app.Session.Tools()
+	all, offered := f.app.Session.Next.Tools()
 	own, servers := f.app.Session.OwnSettings.Get(), f.states()
 	persona := f.app.Session.Personas.Current()
 	for _, t := range all {

@@ -27,7 +27,7 @@ func said(e app.Effect) string {
 // TestTools: /tools shows which tools are offered and why others are not, and turns tools on and off.
 func TestTools(t *testing.T) {
 	a := apptest.New(t, Register, apptest.Tools(t))
-	all, _ := a.Session.Tools()
+	all, _ := a.Session.Next.Tools()
 	for _, step := range []struct {
 		line, want string
 		offered    int
@@ -45,7 +45,7 @@ func TestTools(t *testing.T) {
 		{"/tools shell off", "Set: tool shell off", len(all) - 1},
 	} {
 		got := said(apptest.Run(t, a, step.line))
-		if _, offered := a.Session.Tools(); got != step.want || len(offered) != step.offered {
+		if _, offered := a.Session.Next.Tools(); got != step.want || len(offered) != step.offered {
 			t.Errorf("%s: %q with %d tools, want %q with %d", step.line, got, len(offered), step.want, step.offered)
 		}
 	}
