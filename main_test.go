@@ -38,7 +38,7 @@ import (
 	"parley/session/config"
 	"parley/tools/permission"
 	"parley/tools/sandbox"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/cli"
 	"parley/ui/clip/routes"
 	"parley/ui/tui"
@@ -622,7 +622,7 @@ func (h aHome) accept(provider string) {
 		return map[string]string{"HOME": h.dir, "XDG_DATA_HOME": h.dir + "/data"}[name]
 	})
 	if err == nil {
-		err = app.SaveLocalAnswer(lib, provider, true)
+		err = access.SaveAnswer(lib, provider, true)
 	}
 	if err == nil {
 		err = lib.Close()

@@ -19,6 +19,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/ui/app/access"
 	"parley/ui/app/mention"
 	"parley/ui/format"
 )
@@ -245,9 +246,9 @@ type Models struct {
 	Live    func() []ModelChoice     // Choices, updated with the models that servers list now; may take seconds; nil: as Choices
 	Resolve func(name string) string // returns the model of an alias; other names unchanged
 	Recent  []string                 // recently used models, the latest first, including the session's
-	Local   Local                    // services that answer without a key of parley's
+	Local   access.Local             // services that answer without a key of parley's
 	Images  ImageModels
-	Connecting
+	access.Connecting
 	Consult *session.Consult // model that the answering one may ask; nil for none
 	Defaults
 

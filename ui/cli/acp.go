@@ -16,7 +16,7 @@ import (
 	"parley/session/trust"
 	"parley/tools/mcp"
 	"parley/tools/process"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/app/wording"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -152,7 +152,7 @@ func (e editor) openWith(f flags, r client.Request) (*client.Opened, error) {
 	}
 	o.Notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	o.App = a.screenOptions(s, "", nil)
-	o.App.Models.Connecting = app.Connecting{} // keys are entered in a terminal only
+	o.App.Models.Connecting = access.Connecting{} // keys are entered in a terminal only
 	o.Ready = a.serversReady(failed)
 	o.Tools, o.Close = a.toolSet, func() { a.close(s) }
 	return o, nil

@@ -25,6 +25,7 @@ import (
 	"parley/session/transfer"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -65,7 +66,7 @@ type program struct {
 	}
 	connect interface { // gives providers keys; nil if not available
 		Command() *cobra.Command
-		Connecting() app.Connecting
+		Connecting() access.Connecting
 	}
 	images interface { // image models for conversations, and a command; nil if there are none
 		Command(*ability.Env) *cobra.Command

@@ -13,7 +13,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // autoFallback in a chain stands for the most similar models of other connected providers.
@@ -56,7 +56,7 @@ func fallbacks(a *program) func(session.FallbackNeed) []string {
 func connectedChoices(a *program) []providers.Choice {
 	answers := map[string]bool{}
 	if a.library != nil {
-		answers = app.ReadLocalAnswers(a.library)
+		answers = access.ReadAnswers(a.library)
 	}
 	choices := providers.Choices(a.local.services(), os.Getenv)
 	for i, c := range choices {

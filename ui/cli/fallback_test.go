@@ -10,7 +10,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // "auto" stands for models of other providers with the same abilities, the nearest price first. If a conversation does
@@ -142,7 +142,7 @@ func TestFoundIsNotConnected(t *testing.T) {
 	if providerReady(a, "codex-cli/gpt-6-luna") || providerReady(a, "vertex/gemini-4-argon") || !providerReady(a, "deepseek/x") {
 		t.Error("a folder can choose what was merely found")
 	}
-	if err := app.SaveLocalAnswer(a.library, "codex-cli", true); err != nil {
+	if err := access.SaveAnswer(a.library, "codex-cli", true); err != nil {
 		t.Fatal(err)
 	}
 	a.config.Providers = map[string]providers.Provider{"claude-cli": {}}

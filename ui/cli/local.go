@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // local finds models to use if none is named: servers and programs on this machine, and the provider that was set up
@@ -106,13 +106,13 @@ func (a *local) firstModel(ctx context.Context, provider string) (string, error)
 
 // localServices searches services on this machine that answer without a key of parley's: servers first, then installed
 // programs of other agents.
-func (a *local) localServices(ctx context.Context) (list []app.Service) {
+func (a *local) localServices(ctx context.Context) (list []access.Service) {
 	a.look(ctx, "")
 	for _, l := range a.services().Locals(os.Getenv) {
-		list = append(list, app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Model: l.Model, Models: l.Models, More: l.More, Problem: l.Problem, LacksKey: l.LacksKey})
+		list = append(list, access.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Model: l.Model, Models: l.Models, More: l.More, Problem: l.Problem, LacksKey: l.LacksKey})
 	}
 	for _, p := range providers.Programs(a.config.Config, os.Getenv) {
-		s := app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true, Login: p.Login}
+		s := access.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true, Login: p.Login}
 		if p.LoggedIn {
 			s.Model = p.Provider
 		}
@@ -153,7 +153,7 @@ func (a *local) unnamedModel(screen bool) (name, notice string, err error) {
 // acceptedModel returns the model of a service on this machine that the user agreed to use: the last used one, without
 // a search, or one that is found. If there is none, notice names the services found.
 func (a *local) acceptedModel() (name, notice string, err error) {
-	answers := app.ReadLocalAnswers(a.library)
+	answers := access.ReadAnswers(a.library)
 	used, _ := a.library.Get("models")
 	for name := range strings.FieldsSeq(used) {
 		if provider, _, _ := strings.Cut(name, "/"); answers[provider] {
@@ -196,21 +196,21 @@ func notRunning(provider, name string) error {
 }
 
 // service returns the service on this machine that provider names. Its error explains why it cannot answer.
-func (a *local) service(ctx context.Context, provider, name string) (app.Service, error) {
+func (a *local) service(ctx context.Context, provider, name string) (access.Service, error) {
 	for _, s := range a.localServices(ctx) {
 		if s.Provider == provider {
 			return s, s.Err()
 		}
 	}
 	if a.config.Providers[provider].BaseURL != "" {
-		return app.Service{}, fmt.Errorf("%s needs no connecting: config.toml has its address, and has its key in api_key_env or api_key_command if it needs one", name)
+		return access.Service{}, fmt.Errorf("%s needs no connecting: config.toml has its address, and has its key in api_key_env or api_key_command if it needs one", name)
 	}
-	return app.Service{}, cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
+	return access.Service{}, cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
 }
 
 // options returns the functions that front ends use to find local models.
-func (a *local) options() app.Local {
-	var l app.Local
+func (a *local) options() access.Local {
+	var l access.Local
 	if a.config.UI.Discover && a.recording.replay == nil {
 		l.Discover = a.localServices
 	}

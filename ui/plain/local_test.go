@@ -10,6 +10,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/format"
 )
 
@@ -17,8 +18,8 @@ import (
 func aKeyless(o *app.Options, so *session.Options) {
 	so.Model.Name = "demo/parley"
 	o.FirstScreen.NoKey = true
-	o.Models.Local.Discover = func(context.Context) []app.Service {
-		return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
+	o.Models.Local.Discover = func(context.Context) []access.Service {
+		return []access.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/app/flows"
 	"parley/ui/app/flows/prompts"
 	"parley/ui/clip/routes"
@@ -577,10 +578,10 @@ func TestConnect(t *testing.T) {
 	const canary = "sk-CANARY-0123456789"
 	var given []string
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		far := app.Connection{Provider: "far", Name: "Far"}
-		o.Models.Connections = func() []app.Connection { return []app.Connection{far} }
-		o.Models.Connection = func(string) (app.Connection, error) { return far, nil }
-		o.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
+		far := access.Connection{Provider: "far", Name: "Far"}
+		o.Models.Connections = func() []access.Connection { return []access.Connection{far} }
+		o.Models.Connection = func(string) (access.Connection, error) { return far, nil }
+		o.Models.Connect = func(_ context.Context, k access.Key) (string, error) {
 			if given = append(given, k.Text); k.Text != canary {
 				return "", errors.New("Far rejected this key: no")
 			}
@@ -610,18 +611,18 @@ func TestConnect(t *testing.T) {
 
 // The parts of a cloud's address are echoed. An empty line uses the default.
 func TestConnectCloud(t *testing.T) {
-	var given []app.Key
+	var given []access.Key
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		far := app.Connection{Provider: "far", Name: "Far", Login: true, Variables: []app.Variable{{Name: "project", Title: "Project ID", Help: "What is billed"}, {Name: "location", Title: "Location", Help: "Where", Value: "global"}}}
-		o.Models.Connections = func() []app.Connection { return []app.Connection{far} }
-		o.Models.Connection = func(string) (app.Connection, error) { return far, nil }
+		far := access.Connection{Provider: "far", Name: "Far", Login: true, Variables: []access.Variable{{Name: "project", Title: "Project ID", Help: "What is billed"}, {Name: "location", Title: "Location", Help: "Where", Value: "global"}}}
+		o.Models.Connections = func() []access.Connection { return []access.Connection{far} }
+		o.Models.Connection = func(string) (access.Connection, error) { return far, nil }
 		o.Models.Variable = func(_, name, text string) (string, error) {
 			if strings.Contains(text, "/") {
 				return "", errors.New(name + ": it must be letters, digits and hyphens")
 			}
 			return text, nil
 		}
-		o.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
+		o.Models.Connect = func(_ context.Context, k access.Key) (string, error) {
 			given = append(given, k)
 			return "Far connected", nil
 		}

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // keyCanary is a key that must not appear on the screen or be left anywhere.
@@ -53,14 +54,14 @@ func (k *keyring) needs(o *Options) {
 	o.App.Models.Choices = func() []app.ModelChoice {
 		return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
 	}
-	o.App.Models.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
-	o.App.Models.Connection = func(name string) (app.Connection, error) {
+	o.App.Models.Connections = func() []access.Connection { return []access.Connection{{Provider: "openai", Name: "OpenAI"}} }
+	o.App.Models.Connection = func(name string) (access.Connection, error) {
 		if name != "openai" {
-			return app.Connection{}, errors.New("there is no provider " + name)
+			return access.Connection{}, errors.New("there is no provider " + name)
 		}
-		return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
+		return access.Connection{Provider: "openai", Name: "OpenAI"}, nil
 	}
-	o.App.Models.Connect = func(ctx context.Context, key app.Key) (string, error) {
+	o.App.Models.Connect = func(ctx context.Context, key access.Key) (string, error) {
 		k.mu.Lock()
 		hang := k.hang
 		k.mu.Unlock()

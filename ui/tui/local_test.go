@@ -8,12 +8,12 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/tui/common"
 )
 
 // withLocal sets up a screen on which no model was chosen, and which looks for servers with look.
-func withLocal(look func(context.Context) []app.Service) func(*Options) {
+func withLocal(look func(context.Context) []access.Service) func(*Options) {
 	return func(o *Options) {
 		open := o.App.Models.Open
 		o.App.FirstScreen.NoKey = true
@@ -30,8 +30,8 @@ func withLocal(look func(context.Context) []app.Service) func(*Options) {
 	}
 }
 
-func anOllama(context.Context) []app.Service {
-	return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
+func anOllama(context.Context) []access.Service {
+	return []access.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 }
 
 // TestLocalOffer: a server found on this machine is offered above the first screen, and
@@ -57,7 +57,7 @@ func TestLocalOfferDeclined(t *testing.T) {
 	s.Send(common.FirstFrameMsg{})
 	s.WaitForText("use llama3.2?")
 	s.seen().Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
-	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
+	s.WaitFor(func() bool { return len(access.ReadAnswers(s.m.App.Library)) == 1 })
 }
 
 // MCP servers start after the first frame. A prompt does not wait for them, and their error is shown.
@@ -84,7 +84,7 @@ func TestServersStartAfterTheFirstFrame(t *testing.T) {
 // is drawn and keys work; submitted prompts are sent.
 func TestLookingDoesNotHold(t *testing.T) {
 	begun := make(chan struct{})
-	s := setUpWith(t, 80, 24, withLocal(func(context.Context) []app.Service {
+	s := setUpWith(t, 80, 24, withLocal(func(context.Context) []access.Service {
 		close(begun)
 		select {}
 	}), llmtest.Say("an answer"))

@@ -16,6 +16,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/app/blocks"
 	"parley/ui/app/wording"
 	"parley/ui/format"
@@ -234,7 +235,7 @@ func (x *exchange) text() string {
 func (s *aside) state(x *exchange) string {
 	var words []string
 	if !x.unnamed {
-		words = append(words, app.ShortModelName(cmp.Or(x.answer.Model, x.model.Name, s.of.Model().Name)))
+		words = append(words, access.ShortName(cmp.Or(x.answer.Model, x.model.Name, s.of.Model().Name)))
 	}
 	switch {
 	case !x.done && len(x.draft.Visible()) == 0:

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 func (f *flow) cannotConnect() string {
@@ -42,11 +43,11 @@ func (f *flow) connect(arg string) app.Effect {
 	case c.Keyless:
 		return f.connectKeyless(c)
 	}
-	return connection{flow: f, to: c, key: app.Key{Provider: c.Provider}}.ask()
+	return connection{flow: f, to: c, key: access.Key{Provider: c.Provider}}.ask()
 }
 
 // connectKeyless makes a service on this machine answer, now and at later starts that name no model.
-func (f *flow) connectKeyless(c app.Connection) app.Effect {
+func (f *flow) connectKeyless(c access.Connection) app.Effect {
 	look := f.app.Models.Local.Discover
 	if look == nil {
 		return app.Toast(c.Name + " takes no key")
@@ -54,7 +55,7 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		services := look(ctx)
 		return func() app.Effect {
-			at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == c.Provider })
+			at := slices.IndexFunc(services, func(s access.Service) bool { return s.Provider == c.Provider })
 			switch {
 			case at < 0 && c.Local:
 				return app.Refuse("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)
@@ -82,16 +83,16 @@ func (f *flow) connectFor(name string, err error) (app.Effect, bool) {
 	if err != nil || c.Keyless {
 		return nil, false
 	}
-	return connection{flow: f, to: c, key: app.Key{Provider: c.Provider}, model: name}.ask(), true
+	return connection{flow: f, to: c, key: access.Key{Provider: c.Provider}, model: name}.ask(), true
 }
 
 // A connection is a provider being connected. It asks for the variables of its address, then for its key, and continues
 // with a model.
 type connection struct {
 	flow  *flow
-	to    app.Connection
-	key   app.Key // input so far
-	model string  // model to continue with; "": the current one or, if the demo answers, the first one of the provider
+	to    access.Connection
+	key   access.Key // input so far
+	model string     // model to continue with; "": the current one or, if the demo answers, the first one of the provider
 }
 
 // ask asks for the first missing variable, then for the key, and then connects.
@@ -144,7 +145,7 @@ func (c connection) askKey() app.Effect {
 		Submit: func(ctx context.Context, line string) (func() app.Effect, error) {
 			c.key.Text = line
 			said, err := give(ctx, c.key)
-			if errors.As(err, new(app.UncheckedKeyError)) {
+			if errors.As(err, new(access.UncheckedKeyError)) {
 				return func() app.Effect { return c.storeUnchecked(err) }, nil
 			}
 			if err != nil {

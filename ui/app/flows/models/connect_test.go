@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/uitest/apptest"
 )
 
@@ -19,9 +20,9 @@ const canary = "sk-CANARY-0123456789"
 
 // connectable returns an application in which far/away has no key until the canary is given, and the list of given
 // keys.
-func connectable(t *testing.T) (*app.App, *[]app.Key) {
+func connectable(t *testing.T) (*app.App, *[]access.Key) {
 	a := newApp(t)
-	var given []app.Key
+	var given []access.Key
 	stored := false
 	open := a.Models.Open
 	a.Models.Open = func(name string) (llm.Endpoint, error) {
@@ -33,22 +34,22 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 		}
 		return open(name)
 	}
-	all := []app.Connection{{Provider: "far", Name: "Far", Default: "far/first"}, {Provider: "env", Name: "Env", From: "ENV_API_KEY"},
+	all := []access.Connection{{Provider: "far", Name: "Far", Default: "far/first"}, {Provider: "env", Name: "Env", From: "ENV_API_KEY"},
 		{Provider: "here", Name: "Here", Keyless: true, Local: true}, {Provider: "cli", Name: "CLI", Keyless: true}}
-	a.Models.Connections = func() []app.Connection { return all }
-	a.Models.Connection = func(name string) (app.Connection, error) {
+	a.Models.Connections = func() []access.Connection { return all }
+	a.Models.Connection = func(name string) (access.Connection, error) {
 		for _, c := range all {
 			if c.Provider == name {
 				return c, nil
 			}
 		}
-		return app.Connection{}, errors.New("there is no provider " + name)
+		return access.Connection{}, errors.New("there is no provider " + name)
 	}
-	a.Models.Connect = func(_ context.Context, k app.Key) (string, error) {
+	a.Models.Connect = func(_ context.Context, k access.Key) (string, error) {
 		given = append(given, k)
 		switch {
 		case k.Text == "offline" && !k.Unchecked:
-			return "", app.UncheckedKeyError{Name: "Far", Reason: "no network."}
+			return "", access.UncheckedKeyError{Name: "Far", Reason: "no network."}
 		case k.Text == "wrong":
 			return "", errors.New("Far rejected this key: no")
 		}
@@ -100,7 +101,7 @@ func TestConnectForModel(t *testing.T) {
 	if err != nil || a.Session.Model().Name != "far/away2" || len(apptest.See(got).Notes) != 1 || apptest.See(got).Notes[0] != "Far connected: 2 models · Key stored in the system keyring" || apptest.See(got).Async == nil {
 		t.Errorf("%+v, %v, the model is %s", got, err, a.Session.Model().Name)
 	}
-	if len(*given) != 2 || !reflect.DeepEqual((*given)[1], app.Key{Provider: "far", Text: canary}) {
+	if len(*given) != 2 || !reflect.DeepEqual((*given)[1], access.Key{Provider: "far", Text: canary}) {
 		t.Errorf("given %+v", *given)
 	}
 }
@@ -151,19 +152,19 @@ func TestConnectKeyless(t *testing.T) {
 	if e := apptest.Run(t, a, "/connect here"); apptest.See(e).Toast != "Here takes no key" {
 		t.Errorf("where nothing is looked for: %+v", e)
 	}
-	a.Models.Local.Discover = func(context.Context) []app.Service { return nil }
+	a.Models.Local.Discover = func(context.Context) []access.Service { return nil }
 	if e := apptest.Run(t, a, "/connect here"); apptest.See(e).Err == nil || !strings.Contains(apptest.See(e).Err.Error(), "Here was not found on its usual port") {
 		t.Errorf("a server that is not found: %+v", e)
 	}
-	a.Models.Local.Discover = func(context.Context) []app.Service {
-		return []app.Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
+	a.Models.Local.Discover = func(context.Context) []access.Service {
+		return []access.Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
 	}
 	if e := apptest.Run(t, a, "/connect cli"); apptest.See(e).Err == nil || apptest.See(e).Err.Error() != "CLI was not found on this machine" {
 		t.Errorf("not found: %+v", e)
 	}
 	e := apptest.Run(t, a, "/connect here")
-	if apptest.See(e).Err != nil || a.Session.Model().Name != "here/m" || !app.ReadLocalAnswers(a.Library)["here"] || *given != nil {
-		t.Errorf("found: %+v, the model is %s, stored %v, given %v", e, a.Session.Model().Name, app.ReadLocalAnswers(a.Library), *given)
+	if apptest.See(e).Err != nil || a.Session.Model().Name != "here/m" || !access.ReadAnswers(a.Library)["here"] || *given != nil {
+		t.Errorf("found: %+v, the model is %s, stored %v, given %v", e, a.Session.Model().Name, access.ReadAnswers(a.Library), *given)
 	}
 }
 
@@ -172,8 +173,8 @@ func TestConnectKeyless(t *testing.T) {
 func TestConnectCloud(t *testing.T) {
 	for _, login := range []bool{false, true} {
 		a, given := connectable(t)
-		far := app.Connection{Provider: "far", Name: "Far", Default: "far/first", Login: login, Variables: []app.Variable{{Name: "region", Title: "Region", Help: "Where it is", Value: "r-1"}, {Name: "project", Title: "Project"}}}
-		a.Models.Connection = func(string) (app.Connection, error) { return far, nil }
+		far := access.Connection{Provider: "far", Name: "Far", Default: "far/first", Login: login, Variables: []access.Variable{{Name: "region", Title: "Region", Help: "Where it is", Value: "r-1"}, {Name: "project", Title: "Project"}}}
+		a.Models.Connection = func(string) (access.Connection, error) { return far, nil }
 		a.Models.Variable = func(provider, name, text string) (string, error) {
 			if text == "evil/" {
 				return "", errors.New(provider + " has no such " + name)
@@ -193,7 +194,7 @@ func TestConnectCloud(t *testing.T) {
 			t.Fatalf("%+v", apptest.See(e).Secret)
 		}
 		e, _ = apptest.Take(t, e, "p")
-		want := app.Key{Provider: "far", Text: canary, Variables: map[string]string{"region": "r-2", "project": "p"}}
+		want := access.Key{Provider: "far", Text: canary, Variables: map[string]string{"region": "r-2", "project": "p"}}
 		if login {
 			want.Text = ""
 			if apptest.See(e).Prepare == nil || apptest.See(e).Secret != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // lookFor is the longest time that a prompt waits for the search on this machine.
@@ -36,11 +37,11 @@ func (f *flow) discover() app.Effect {
 	lib := f.app.Library
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		type looked struct {
-			services []app.Service
+			services []access.Service
 			answers  map[string]bool
 		}
 		came := make(chan looked, 1)
-		go func() { came <- looked{look(ctx), app.ReadLocalAnswers(lib)} }()
+		go func() { came <- looked{look(ctx), access.ReadAnswers(lib)} }()
 		select {
 		case l := <-came:
 			return func() app.Effect { return f.offerService(l.services, l.answers) }
@@ -53,8 +54,8 @@ func (f *flow) discover() app.Effect {
 
 // offerService starts with the first service that the user has agreed to. Otherwise it asks about the first one that
 // the user has not been asked about.
-func (f *flow) offerService(services []app.Service, answers map[string]bool) app.Effect {
-	if at := slices.IndexFunc(services, func(s app.Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && app.UsesDemo(f.app) {
+func (f *flow) offerService(services []access.Service, answers map[string]bool) app.Effect {
+	if at := slices.IndexFunc(services, func(s access.Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && app.UsesDemo(f.app) {
 		return f.startWithModel(services[at].Model) // the user agreed earlier
 	}
 	for i, s := range services {
@@ -75,8 +76,8 @@ func (f *flow) offerService(services []app.Service, answers map[string]bool) app
 }
 
 // question returns the question whether s should answer.
-func question(s app.Service) string {
-	switch id := app.ShortModelName(s.Model); {
+func question(s access.Service) string {
+	switch id := access.ShortName(s.Model); {
 	case s.Program:
 		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
 	case s.LacksKey:
@@ -123,5 +124,5 @@ func (f *flow) startWithModel(name string) app.Effect {
 // saveAnswer stores whether a service on this machine may answer.
 func (f *flow) saveAnswer(provider string, yes bool) app.Effect {
 	lib := f.app.Library
-	return app.Save(lib, func() error { return app.SaveLocalAnswer(lib, provider, yes) })
+	return app.Save(lib, func() error { return access.SaveAnswer(lib, provider, yes) })
 }

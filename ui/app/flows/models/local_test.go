@@ -7,11 +7,12 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/uitest/apptest"
 )
 
 // keyless returns an application in which the demo answers because no provider has a key.
-func keyless(t *testing.T, services ...app.Service) *app.App {
+func keyless(t *testing.T, services ...access.Service) *app.App {
 	t.Helper()
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
@@ -19,7 +20,7 @@ func keyless(t *testing.T, services ...app.Service) *app.App {
 	return app.New(app.Options{Flows: Register,
 		Session: s, Library: lib, FirstScreen: app.FirstScreen{NoKey: true},
 		Models: app.Models{
-			Local: app.Local{Discover: func(context.Context) []app.Service { return services }},
+			Local: access.Local{Discover: func(context.Context) []access.Service { return services }},
 			Open:  func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil },
 		},
 	})
@@ -48,13 +49,13 @@ func answer(t *testing.T, c *app.Confirm, yes bool) app.Effect {
 }
 
 var (
-	anOllama = app.Service{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2:latest"}
-	aClaude  = app.Service{Provider: "claude-cli", Name: "Claude CLI", Model: "claude-cli", Program: true}
+	anOllama = access.Service{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2:latest"}
+	aClaude  = access.Service{Provider: "claude-cli", Name: "Claude CLI", Model: "claude-cli", Program: true}
 )
 
 // TestOffer: each service on this machine is offered once, and the answers are stored.
 func TestOffer(t *testing.T) {
-	a := keyless(t, app.Service{Provider: "lmstudio", Name: "LM Studio"}, anOllama, aClaude)
+	a := keyless(t, access.Service{Provider: "lmstudio", Name: "LM Studio"}, anOllama, aClaude)
 	c := looked(t, a)
 	if c == nil || c.Text != "Ollama is running with 3 models: use llama3.2?" {
 		t.Fatalf("asked %+v", c)
@@ -70,7 +71,7 @@ func TestOffer(t *testing.T) {
 	if got := a.Session.Model().Name; got != "claude-cli" || app.UsesDemo(a) {
 		t.Errorf("%s answers", got)
 	}
-	if answers := app.ReadLocalAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
+	if answers := access.ReadAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
 		t.Errorf("stored: %v", answers)
 	}
 	if recent, _ := a.Library.Get("models"); recent != "claude-cli\ndemo/parley" {
@@ -83,7 +84,7 @@ func TestOffer(t *testing.T) {
 
 // TestQuestions: the question names the found service.
 func TestQuestions(t *testing.T) {
-	for want, s := range map[string]app.Service{
+	for want, s := range map[string]access.Service{
 		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},
 		"vLLM is running with more than 20 models: use Qwen/Qwen3?": {Name: "vLLM", Models: 20, More: true, Model: "vllm/Qwen/Qwen3"},
 		"llama.cpp is running and needs a key: use it?":             {Name: "llama.cpp", LacksKey: true, Problem: "needs a key"},
@@ -98,13 +99,13 @@ func TestQuestions(t *testing.T) {
 // TestKeyOfAServer checks that a server that needs a key is offered, asks for it, and answers with the first model of
 // its list.
 func TestKeyOfAServer(t *testing.T) {
-	a := keyless(t, app.Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
-	a.Models.Connecting = app.Connecting{
-		Connections: func() []app.Connection { return nil },
-		Connection: func(provider string) (app.Connection, error) {
-			return app.Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
+	a := keyless(t, access.Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
+	a.Models.Connecting = access.Connecting{
+		Connections: func() []access.Connection { return nil },
+		Connection: func(provider string) (access.Connection, error) {
+			return access.Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
 		},
-		Connect: func(_ context.Context, k app.Key) (string, error) {
+		Connect: func(_ context.Context, k access.Key) (string, error) {
 			return "connected with " + k.Text, nil
 		},
 	}
@@ -142,7 +143,7 @@ func TestNothingIsOffered(t *testing.T) {
 // TestLookingWithoutEnd: a prompt waits only for a moment.
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
-	a.Models.Local.Discover = func(ctx context.Context) []app.Service { select {} }
+	a.Models.Local.Discover = func(ctx context.Context) []access.Service { select {} }
 	if e := apptest.See(a.Models.Discover()).Prepare(t.Context())(); app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}

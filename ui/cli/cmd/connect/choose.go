@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -51,7 +51,7 @@ func (c *command) chooseProvider() (string, error) {
 }
 
 // providerRows returns a numbered row for each provider.
-func providerRows(all []app.Connection) []string {
+func providerRows(all []access.Connection) []string {
 	width := 0
 	for _, p := range all {
 		width = max(width, ansi.StringWidth(sanitize.Line(p.Provider)))

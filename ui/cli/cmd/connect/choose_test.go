@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"parley/ui/app"
+	"parley/ui/app/access"
 )
 
 // The names of the providers are aligned in a column for IDs of any length.
 func TestProviderRows(t *testing.T) {
-	got := providerRows([]app.Connection{
+	got := providerRows([]access.Connection{
 		{Provider: "openai", Name: "OpenAI", From: "OPENAI_API_KEY"}, {Provider: "antigravity-cli", Name: "Antigravity CLI", Keyless: true},
 		{Provider: "ollama", Name: "Ollama", Keyless: true, Local: true}, {Provider: "x\x1b[2J", Name: "X"},
 	})

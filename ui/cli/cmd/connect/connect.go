@@ -15,7 +15,7 @@ import (
 
 	"parley/providers"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -24,9 +24,9 @@ import (
 // Options configure the command.
 type Options struct {
 	*ability.Env
-	Keys         func() ability.Keys                                                   // stored keys, once Load was called; nil in a build that stores none
-	Look         func(ctx context.Context, server string)                              // searches a server on this machine
-	LocalService func(ctx context.Context, provider, name string) (app.Service, error) // finds a service on this machine that needs no key of parley's
+	Keys         func() ability.Keys                                                      // stored keys, once Load was called; nil in a build that stores none
+	Look         func(ctx context.Context, server string)                                 // searches a server on this machine
+	LocalService func(ctx context.Context, provider, name string) (access.Service, error) // finds a service on this machine that needs no key of parley's
 }
 
 // A command is parley connect with its flags.
@@ -213,7 +213,7 @@ func (c *command) addKey(ctx context.Context, about providers.Connection) error 
 		}
 		given := givenKey{Secret: key, command: c.command, variables: variables}
 		said, err := c.connect(ctx, about, given)
-		var unchecked app.UncheckedKeyError
+		var unchecked access.UncheckedKeyError
 		if errors.As(err, &unchecked) {
 			if !typed {
 				cmdutil.Warn(unchecked.Error() + ". Stored anyway")

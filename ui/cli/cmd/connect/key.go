@@ -12,7 +12,7 @@ import (
 
 	"parley/providers"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/tty"
 )
 
@@ -57,7 +57,7 @@ func (o Options) connect(ctx context.Context, about providers.Connection, key gi
 	case report.Verdict == providers.KeyRejected:
 		return "", rejectedError{about.Name, report.Reason}
 	case report.Verdict == providers.KeyUnchecked && !key.unchecked:
-		return "", app.UncheckedKeyError{Name: about.Name, Reason: report.Reason}
+		return "", access.UncheckedKeyError{Name: about.Name, Reason: report.Reason}
 	}
 	where, kept := "", key.Secret == "" && key.command == ""
 	switch {
@@ -91,20 +91,20 @@ func (o Options) connect(ctx context.Context, about providers.Connection, key gi
 }
 
 // Connecting returns the functions that front ends use to connect providers.
-func (o Options) Connecting() app.Connecting {
-	return app.Connecting{
-		Connections: func() []app.Connection {
-			var all []app.Connection
+func (o Options) Connecting() access.Connecting {
+	return access.Connecting{
+		Connections: func() []access.Connection {
+			var all []access.Connection
 			for _, c := range providers.Connections(o.Services(), os.Getenv) {
 				all = append(all, connectionRow(c))
 			}
 			return all
 		},
-		Connection: func(name string) (app.Connection, error) {
+		Connection: func(name string) (access.Connection, error) {
 			c, err := o.Services().Connection(name, os.Getenv)
 			return connectionRow(c), err
 		},
-		Connect: func(ctx context.Context, k app.Key) (string, error) {
+		Connect: func(ctx context.Context, k access.Key) (string, error) {
 			c, err := o.Services().Connection(k.Provider, os.Getenv)
 			if err != nil {
 				return "", err
@@ -122,10 +122,10 @@ func (o Options) Connecting() app.Connecting {
 }
 
 // connectionRow converts a provider for the front ends.
-func connectionRow(c providers.Connection) app.Connection {
-	row := app.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local, Login: c.Login}
+func connectionRow(c providers.Connection) access.Connection {
+	row := access.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local, Login: c.Login}
 	for _, v := range c.Variables {
-		row.Variables = append(row.Variables, app.Variable(v))
+		row.Variables = append(row.Variables, access.Variable(v))
 	}
 	return row
 }

@@ -7,7 +7,7 @@ import (
 	"parley/providers"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
+	"parley/ui/app/access"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -36,9 +36,9 @@ func (c *command) disconnectKeyless(about providers.Connection) error {
 // saveLocalAnswer stores whether a service on this machine may answer, and its model; "" leaves the model open.
 func saveLocalAnswer(provider, model string, yes bool) error {
 	return cmdutil.Conversations{}.With(func(lib *session.Store) error {
-		err := app.SaveLocalAnswer(lib, provider, yes)
+		err := access.SaveAnswer(lib, provider, yes)
 		if err == nil && model != "" {
-			err = app.SaveRecent(lib, model)
+			err = access.SaveRecent(lib, model)
 		}
 		return err
 	})

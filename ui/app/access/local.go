@@ -1,4 +1,4 @@
-package app
+package access
 
 import (
 	"context"
@@ -60,15 +60,15 @@ func (s Service) ConnectedText() string {
 	if s.More {
 		more = "more than "
 	}
-	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
+	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortName(s.Model))
 }
 
-// localKey is the store key for the answers of ReadLocalAnswers: a sign and a provider in each line.
+// localKey is the store key for the answers of ReadAnswers: a sign and a provider in each line.
 const localKey = "local"
 
-// ReadLocalAnswers returns, by provider, whether a service on this machine may answer, as the user said in all runs.
+// ReadAnswers returns, by provider, whether a service on this machine may answer, as the user said in all runs.
 // Providers that the user was not asked about are missing.
-func ReadLocalAnswers(lib *session.Store) map[string]bool {
+func ReadAnswers(lib *session.Store) map[string]bool {
 	answers := map[string]bool{}
 	kept, err := lib.Get(localKey)
 	if err != nil {
@@ -80,8 +80,8 @@ func ReadLocalAnswers(lib *session.Store) map[string]bool {
 	return answers
 }
 
-// SaveLocalAnswer stores whether a service on this machine may answer.
-func SaveLocalAnswer(lib *session.Store, provider string, yes bool) error {
+// SaveAnswer stores whether a service on this machine may answer.
+func SaveAnswer(lib *session.Store, provider string, yes bool) error {
 	kept, err := lib.Get(localKey)
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func SaveRecent(lib *session.Store, model string) error {
 	return lib.Set("models", strings.Join(append([]string{model}, others...), "\n"))
 }
 
-// ShortModelName returns the name of a local server's model without the provider and without Ollama's default tag.
-func ShortModelName(name string) string {
+// ShortName returns the name of a local server's model without the provider and without Ollama's default tag.
+func ShortName(name string) string {
 	_, id, _ := strings.Cut(name, "/")
 	return strings.TrimSuffix(id, ":latest")
 }

@@ -1,4 +1,5 @@
-package app
+// Package access describes what users connect: providers, with keys, and services on this machine.
+package access
 
 import (
 	"context"
