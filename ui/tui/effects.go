@@ -403,7 +403,7 @@ func (m *Model) enter(e app.SessionOpened) {
 	m.chat.ShowSession()
 	m.input.RestoreDraft()
 	m.Defer(m.parts.broadcast(common.SessionsChangedMsg{}))
-	m.layout()
+	m.view.layout()
 	if e.Seq > 0 {
 		m.chat.Transcript.ShowMessage(e.Seq)
 	}

@@ -25,8 +25,7 @@ import (
 // state that no part can own.
 type Model struct {
 	*common.Screen
-	App           *app.App
-	width, height int
+	App *app.App
 
 	chat     *chat.Chat
 	input    *input.Input
@@ -34,15 +33,12 @@ type Model struct {
 	keymap   keymap
 	branches *branches
 	parts    parts    // the parts above and the panels
-	greeter  greeter  // nil: the screen is empty before there is a conversation
 	comparer comparer // nil: prompts go to one model only
-	column   column   // nil: there is none
-	pane     pane     // nil: there is none
+	view     *view
 
 	closeErr   error // error of the final save
 	pending    pendingInput
 	compacting bool // retry the failed turn once the conversation is summarized
-	frames     frames
 }
 
 func newModel(o Options) *Model {
@@ -74,14 +70,18 @@ func newModel(o Options) *Model {
 		panels = o.Panels(d, m.chat)
 	}
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels, parts{m.branches, m.overlay})
-	m.greeter, m.comparer, m.column, m.pane = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts), find[pane](m.parts)
+	m.comparer = find[comparer](m.parts)
+	m.view = &view{
+		Screen: s, app: a, chat: m.chat, input: m.input, overlay: m.overlay, keymap: &m.keymap, branches: m.branches,
+		greeter: find[greeter](m.parts), column: find[column](m.parts), pane: find[pane](m.parts),
+	}
 
 	a.FrontEnd.ClipboardImage = board.Image
 	a.FrontEnd.KeyOf = m.keymap.keyOf
 	a.FrontEnd.Busy = func() bool { return m.chat.Turn != nil }
 	a.FrontEnd.Terminal = known.state
 	a.FrontEnd.RequestTokens = m.input.ContextTokens
-	a.FrontEnd.StatusLine = m.lineOf
+	a.FrontEnd.StatusLine = m.view.lineOf
 	a.FrontEnd.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
 	a.FrontEnd.AskUser = func(next func() app.Effect) {
 		s.Send(doMsg(func() tea.Cmd { return m.perform(next()) }))
@@ -186,7 +186,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.branches.restoreAside()
 	}
 	m.input.ShowQueue()
-	m.layout()
+	m.view.layout()
 	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.parts.broadcast(common.UpdatedMsg{}))...))
 }
 
@@ -206,7 +206,7 @@ func route(m *Model, msg tea.Msg) tea.Cmd {
 func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.frames.screen, m.width, m.height = msg.Width, msg.Width, msg.Height
+		m.view.resize(msg.Width, msg.Height)
 		return tea.Batch(m.overlay.ConfirmDrawn(), m.parts.broadcast(msg)), true
 	case terminal.SignalMsg:
 		return m.quit(), true
@@ -223,43 +223,6 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.expanded(msg), true
 	}
 	return nil, false
-}
-
-// layout sets the size of every part. A dialog, or otherwise the input, takes
-// the rows that it needs above the status line; the transcript takes the rest.
-func (m *Model) layout() {
-	if m.width == 0 || m.height == 0 {
-		return
-	}
-	m.width = m.frames.screen
-	if m.column != nil && !m.overlay.IsWide() {
-		m.width -= m.column.Width(m.frames.screen)
-	}
-	room := m.room()
-	bottom := 0
-	if m.overlay.Dialog != nil {
-		bottom = m.overlay.Layout(m.width, room)
-	} else {
-		bottom = m.input.Layout(m.width, room)
-		m.frames.pane = nil
-		if m.pane != nil {
-			m.frames.pane = m.pane.Rows(m.width, min(m.height/3, room-bottom))
-		}
-		bottom += len(m.frames.pane)
-	}
-	bottom = min(bottom, room)
-	gap := 0
-	switch free := room - bottom; {
-	case m.overlay.Dialog != nil && free > 3:
-		gap = 1 // a blank row between conversation and question
-	case free > 6 && (m.chat.HasContent || m.greeter == nil):
-		gap = 2 // activity and a blank row
-	case free > 3:
-		gap = 1
-	}
-	m.frames.gap = gap
-	m.frames.room = max(room-bottom-gap, 0)
-	m.chat.Transcript.SetSize(m.width, m.frames.room)
 }
 
 // quit ends the turn and the program.

@@ -43,14 +43,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	}
 	esc := key.String() == "esc" // while browsing, esc ends browsing and stops nothing
 	own := m.input.Composer.Recall.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
-	greets := m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
+	greets := m.view.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
 	if isKey && m.keymap.leader == "" && greets {
-		if cmd, done := m.greeter.Key(key.String()); done {
+		if cmd, done := m.view.greeter.Key(key.String()); done {
 			return cmd
 		}
 	}
-	if isKey && !own && m.keymap.leader == "" && m.pane != nil && m.input.Composer.Empty() && len(m.App.Attached) == 0 && !talk.Browsing() {
-		switch act := m.pane.Key(key.String()); {
+	if isKey && !own && m.keymap.leader == "" && m.view.pane != nil && m.input.Composer.Empty() && len(m.App.Attached) == 0 && !talk.Browsing() {
+		switch act := m.view.pane.Key(key.String()); {
 		case act != nil && key.Text != "":
 			return m.overlay.Hold(msg, act)
 		case act != nil:
@@ -66,8 +66,8 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 		return talk.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
-		if m.greeter != nil {
-			m.greeter.Key("")
+		if m.view.greeter != nil {
+			m.view.greeter.Key("")
 		}
 		if e, ok := app.AttachDropped(m.App, paste.Content); ok {
 			return m.perform(e)
@@ -90,18 +90,18 @@ func writesText(m *Model, msg tea.Msg) bool {
 func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	talk := m.chat.Transcript
 	switch {
-	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height): // wherever the pointer moves
+	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.view.height): // wherever the pointer moves
 		return talk.Update(msg), true
 	case m.overlay.Dialog != nil:
 		return nil, false
 	}
 	at := msg.Mouse()
 	_, wheel := msg.(tea.MouseWheelMsg)
-	if !wheel && at.X >= m.width { // over the column
+	if !wheel && at.X >= m.view.width { // over the column
 		return nil, true
 	}
-	y := at.Y - (m.height - 1 - m.input.Height(m.width))
-	if wheel || y < 0 || at.Y >= m.height-1 {
+	y := at.Y - (m.view.height - 1 - m.input.Height(m.view.width))
+	if wheel || y < 0 || at.Y >= m.view.height-1 {
 		return talk.Update(msg), true
 	}
 	if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
@@ -109,7 +109,7 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	}
 	talk.Deselect()
 	talk.Browse(false)
-	return m.input.Click(at.X, y, m.width), true
+	return m.input.Click(at.X, y, m.view.width), true
 }
 
 // pages lists the actions whose keys a question leaves to the conversation,
@@ -123,7 +123,7 @@ func aboveDialog(m *Model, key string) *action {
 	if a == nil || a.above && a.Group != app.View {
 		return a
 	}
-	if m.overlay.RowsAbove(m.height) > 0 && (a.above || m.overlay.IsUnscrollable() && slices.Contains(pages, a.Name)) {
+	if m.overlay.RowsAbove(m.view.height) > 0 && (a.above || m.overlay.IsUnscrollable() && slices.Contains(pages, a.Name)) {
 		return a
 	}
 	return nil
