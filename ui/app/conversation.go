@@ -184,33 +184,6 @@ func Turns(a *App) (items []Item) {
 	return items
 }
 
-// EditMessage moves a user message into the draft. The messages after it remain as a branch once the draft is sent.
-func EditMessage(a *App, seq int) Effect {
-	n, _ := a.Session.At(seq) // Edit reports the error
-	if err := a.Session.Branch.Edit(seq); err != nil {
-		return Fail(err)
-	}
-	text, attached := DraftFrom(n.Message)
-	a.Attached = append(a.Attached, attached...)
-	return Then{SessionOpened{}, Draft(text), Attached(attached)}
-}
-
-// ChooseBranch asks for the branch of the conversation to continue.
-func ChooseBranch(a *App) *List {
-	l := &List{Title: "Branches", Noun: "branch point"}
-	l.Choose = func(value string) Effect {
-		seq, _ := strconv.Atoi(value)
-		if err := a.Session.Branch.Switch(seq); err != nil {
-			return Fail(err)
-		}
-		return Then{SessionOpened{}, Toast("Continuing on the branch: " + l.Item(value).Title), a.Files.Restore()}
-	}
-	for _, b := range a.Session.Branches() {
-		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
-	}
-	return l
-}
-
 // Author names the author of a message in lists.
 func Author(m llm.Message) string {
 	if m.Role == llm.RoleUser {

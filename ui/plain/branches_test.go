@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,37 @@ func TestBranches(t *testing.T) {
 	d.enter("first", "second")
 	d.enter("/tree", "/rewind", "1", "/draft", "another second", "/branches", "2", "/tree", "")
 	d.golden("branches")
+	d.valid()
+}
+
+// TestEditAndBranches: an edited message is a draft again, and what came after it is a branch that can be chosen.
+func TestEditAndBranches(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("2!"))
+	d.enter("one", "two")
+	d.apply(d.drafts.edit(d.app.Session.Path()[2].Seq))
+	if d.drafts.text != "two" {
+		t.Fatalf("the draft is %q", d.drafts.text)
+	}
+	if e, failed := d.drafts.edit(99).(app.Failure); !failed || e.Err == nil {
+		t.Errorf("no message: %+v", e)
+	}
+	d.drafts.text = ""
+	d.enter("TWO")
+	restored := false
+	d.app.Files.Restore = func() app.Effect { restored = true; return nil }
+	l := d.panels.branches()
+	at := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Title == "two" })
+	if at < 0 || l.Items[at].Current || l.Items[at].Detail != "you" {
+		t.Fatalf("the branches are %+v", l.Items)
+	}
+	d.apply(l.Choose(l.Items[at].Value))
+	d.heard("Continuing on the branch: two")
+	if path := d.app.Session.Path(); path[2].Message.Text() != "two" || !restored {
+		t.Errorf("continues with %q, files restored: %t", path[2].Message.Text(), restored)
+	}
+	if e, failed := l.Choose("99").(app.Failure); !failed || e.Err == nil {
+		t.Errorf("no branch: %+v", e)
+	}
 	d.valid()
 }
 

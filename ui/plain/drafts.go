@@ -76,6 +76,17 @@ func (d *drafts) restore(m llm.Message) string {
 	return text
 }
 
+// edit moves a user message into the draft. The messages after it remain as a branch once the draft is sent.
+func (d *drafts) edit(seq int) app.Effect {
+	n, _ := d.app.Session.At(seq) // Edit reports the error
+	if err := d.app.Session.Branch.Edit(seq); err != nil {
+		return app.Fail(err)
+	}
+	text, attached := app.DraftFrom(n.Message)
+	d.app.Attached = append(d.app.Attached, attached...)
+	return app.Then{app.SessionOpened{}, app.Draft(text), app.Attached(attached)}
+}
+
 // restoreUnsent puts an unsent message back into the draft, and reports it.
 func (d *drafts) restoreUnsent(e session.Unsent) {
 	if e.Command != "" { // the user can retype the line, but not its attachments

@@ -86,7 +86,7 @@ func (p *frontend) apply(e app.Effect) {
 			return func() { p.finishPreparing(done()) }
 		})
 	case app.Edit:
-		p.apply(app.EditMessage(p.app, int(e)))
+		p.apply(p.drafts.edit(int(e)))
 	case app.Exit:
 		p.quit()
 	}

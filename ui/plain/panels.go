@@ -2,6 +2,7 @@ package plain
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/session"
@@ -29,7 +30,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.exchanges()
 	case app.PanelBranches:
 		if p.requireIdle() {
-			p.apply(app.ChooseBranch(p.app))
+			p.apply(p.branches())
 		}
 	default:
 		return false
@@ -72,6 +73,22 @@ func (p *panels) listSessions(found []session.Info, err error) {
 		return
 	}
 	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
+}
+
+// branches asks for the branch of the conversation to continue.
+func (p *panels) branches() *app.List {
+	l := &app.List{Title: "Branches", Noun: "branch point"}
+	l.Choose = func(value string) app.Effect {
+		seq, _ := strconv.Atoi(value)
+		if err := p.app.Session.Branch.Switch(seq); err != nil {
+			return app.Fail(err)
+		}
+		return app.Then{app.SessionOpened{}, app.Toast("Continuing on the branch: " + l.Item(value).Title), p.app.Files.Restore()}
+	}
+	for _, b := range p.app.Session.Branches() {
+		l.Items = append(l.Items, app.Item{Title: app.MessageLine(b.Node.Message), Detail: app.Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
+	}
+	return l
 }
 
 // models switches to the model named query, or lets the user choose if query is "" or matches

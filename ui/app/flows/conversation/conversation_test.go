@@ -155,45 +155,19 @@ func TestCompactEdit(t *testing.T) {
 	}
 }
 
-// An edited message is a draft again, and what came after it is a branch that can be chosen.
-func TestEditAndBranches(t *testing.T) {
+// The tree opens only if there are branches.
+func TestTree(t *testing.T) {
 	a := apptest.New(t, Register)
 	if got, want := apptest.Run(t, a, "/tree"), app.Toast("No branches yet. /rewind edits a message"); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	ask(t, a.Session, "a/b", [2]string{"one", "1"}, [2]string{"two", "2"})
-	third := a.Session.Path()[2].Seq
-	e := app.EditMessage(a, third)
-	if apptest.See(e).Text != "two" || apptest.See(e).SessionOpened == nil {
-		t.Fatalf("%+v", e)
-	}
-	if e := app.EditMessage(a, 99); apptest.See(e).Err == nil {
-		t.Errorf("no message: %+v", e)
+	if err := a.Session.Branch.Edit(a.Session.Path()[2].Seq); err != nil {
+		t.Fatal(err)
 	}
 	ask(t, a.Session, "a/b", [2]string{"TWO", "2!"})
 	if e := apptest.Run(t, a, "/tree"); apptest.See(e).View.Panel != app.PanelBranches {
 		t.Errorf("got %+v", e)
-	}
-	restored := false
-	a.Files.Restore = func() app.Effect { restored = true; return nil }
-	l := app.ChooseBranch(a)
-	for _, item := range l.Items {
-		if item.Title != "two" {
-			continue
-		}
-		if item.Current || item.Detail != "you" {
-			t.Errorf("%+v", item)
-		}
-		e := l.Choose(item.Value)
-		if got := apptest.See(e).Toast; got != "Continuing on the branch: two" || !restored || apptest.See(e).SessionOpened == nil {
-			t.Errorf("said %q, %+v", got, e)
-		}
-	}
-	if path := a.Session.Path(); path[2].Message.Text() != "two" {
-		t.Errorf("continues with %q", path[2].Message.Text())
-	}
-	if e := l.Choose("99"); apptest.See(e).Err == nil {
-		t.Errorf("no branch: %+v", e)
 	}
 	if got := app.Author(llm.Message{Role: llm.RoleAssistant}); got != "answer" {
 		t.Errorf("the author is %q", got)
