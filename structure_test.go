@@ -29,6 +29,8 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	const (
 		llm      = "providers/llm"
+		works    = "providers/llm/works" // vectors, images, videos
+		share    = "providers/llm/share"
 		catalog  = "providers/catalog"
 		creds    = "providers/credentials"
 		similar  = "providers/similar"
@@ -56,12 +58,12 @@ func TestImports(t *testing.T) {
 	may := map[string][]string{
 		"ui/cli/cmdutil":             {"ui/app", "ui/app/wording", "session", proc, theme, safe, llm, similar, "ui/cli/exit", "session/attach", format},
 		"ui/cli/exit":                {"ui/app/wording", "session", llm},
-		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", llm, "ui/cli/exit", safe},
-		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},
-		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/tui/termimage", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app", "ui/app/wording"},
-		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app/wording", format, safe, "session", "session/attach", "providers/media", llm, catalog, "ui/cli/exit"},
+		"ui/cli/ability":             {works, "ui/cli/cmdutil", format, "session", "session/attach", "providers", llm, "ui/cli/exit", safe},
+		"ui/cli/cmd/embed":           {works, "ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},
+		"ui/cli/cmd/image":           {works, "ui/cli/ability", "ui/tui/termimage", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app", "ui/app/wording"},
+		"ui/cli/cmd/video":           {works, "ui/cli/ability", "ui/cli/cmdutil", "ui/app/wording", format, safe, "session", "session/attach", "providers/media", llm, catalog, "ui/cli/exit"},
 		"ui/cli/cmd/completion":      {},
-		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},
+		"ui/cli/cmd/embed/embedding": {works, llm, catalog, "providers/retry"},
 		"ui/cli/cmd/man":             {"ui/cli/cmdutil", wrap, atomic, "ui/cli/exit"},
 		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app/wording", "ui/usage", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app/wording", "ui/report", format, safe, "providers", "providers/media", llm, catalog},
@@ -73,7 +75,7 @@ func TestImports(t *testing.T) {
 		"tools/folders":                {"tools/openat", "tools/places"},
 		"tools/undo/snapshot":          {act, "tools", "tools/undo", "tools/folders", "tools/gitignore", "tools/openat", "tools/places", atomic},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
-		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/wire", safe, "tools/proxy"},
+		"providers/media/formats":      {works, llm, catalog, "providers/media", "providers/adapter", "providers/wire", safe, "tools/proxy"},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
 		"ui/cli/cmd/config":            {"ui/app", "ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
@@ -92,9 +94,11 @@ func TestImports(t *testing.T) {
 		"":                         {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid", "ui/tui/composer/vim"},
 		"ui/cli":                   {exchange, "ui/app", "ui/app/access", "ui/app/wording", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/hooks/runner", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", "providers/wire/recording", creds, llm, catalog, similar},
 		creds:                      {atomic},
+		works:                      {llm},
+		share:                      {llm},
 		llm:                        {},
 		similar:                    {},
-		catalog:                    {llm, safe, atomic, lazy}, // prices of an llm.Usage; facts from lists of models
+		catalog:                    {works, llm, safe, atomic, lazy}, // prices of an llm.Usage; facts from lists of models
 		"providers/demo":           {catalog, lazy},
 		"providers/discover":       {catalog, safe},
 		servers:                    {},
@@ -110,8 +114,8 @@ func TestImports(t *testing.T) {
 		"providers/llmtest/canary": {"providers/wire"},
 		closed:                     {},
 		tests:                      {},
-		"providers/openai":         append([]string{lazy}, adapter...),
-		"providers/media":          {llm, catalog, "providers", "providers/adapter", "providers/wire", similar},
+		"providers/openai":         append([]string{share, lazy}, adapter...),
+		"providers/media":          {works, llm, catalog, "providers", "providers/adapter", "providers/wire", similar},
 		"providers/gemini":         append([]string{lazy}, adapter...),
 		"providers/anthropic":      append([]string{lazy}, adapter...),
 		"providers/agentcli":       append([]string{proc, safe, lazy}, adapter...),
@@ -132,14 +136,14 @@ func TestImports(t *testing.T) {
 		"tools/openat":             {"tools/places"},
 		diff:                       {},
 		"tools/mcp":                {act, "tools", proc, safe, llm, lazy},
-		"session":                  {"session/settings", "session/store", "session/cachewatch", act, safe, llm},
+		"session":                  {share, "session/settings", "session/store", "session/cachewatch", act, safe, llm},
 		"session/hooks":            {act, proc},
 		"session/hooks/runner":     {act, proc, safe, "session/hooks"},
 		"session/memory":           {"session", "session/trust", "tools", act, atomic, proc, lazy, safe, llm},
 		"session/until":            {"session", "session/attach", act, "tools/undo", llm, safe},
 		"session/settings":         {llm, similar},
 		"session/cachewatch":       {llm},
-		"session/store":            {"session/cachewatch", "session/store/holder", llm, swar, lazy},
+		"session/store":            {works, "session/cachewatch", "session/store/holder", llm, swar, lazy},
 		"session/store/holder":     {},
 		"session/storetest":        {"session/store", llm},
 		copies:                     {"session/store"},

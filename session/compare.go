@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/session/store"
 	"parley/tools/act"
 )
@@ -84,16 +85,16 @@ type candidate struct {
 	model           llm.Endpoint
 	tip             int // Seq of the end of its branch
 	steps           int
-	answered        bool            // its last response is complete
-	done            bool            // no more requests follow
-	ended           bool            // its first response has ended
-	billed          bool            // it carries the usage of the shared response
-	shared          *llm.Candidate  // lets it share a response with others; nil: it was not asked
-	last            *responseStream // its last request
-	reservation     Reservation     // for the estimated cost of its request
-	skipped         error           // why it is not asked; nil: it is
-	overflowNoticed bool            // a notice or question about its overflow was emitted
-	omitted         omission        // messages left out of its last request
+	answered        bool             // its last response is complete
+	done            bool             // no more requests follow
+	ended           bool             // its first response has ended
+	billed          bool             // it carries the usage of the shared response
+	shared          *share.Candidate // lets it share a response with others; nil: it was not asked
+	last            *responseStream  // its last request
+	reservation     Reservation      // for the estimated cost of its request
+	skipped         error            // why it is not asked; nil: it is
+	overflowNoticed bool             // a notice or question about its overflow was emitted
+	omitted         omission         // messages left out of its last request
 }
 
 // A modelEvent is an event of the nth model, the end of its stream, or the end of its calls.
@@ -260,12 +261,12 @@ func (c *comparison) prepare(one *candidate) {
 }
 
 // ask sends the request of a candidate, whose response others may share.
-func (c *comparison) ask(one *candidate, shared *llm.Candidate) {
+func (c *comparison) ask(one *candidate, shared *share.Candidate) {
 	c.start(modelEvent{n: one.n, over: true}, func() {
 		defer shared.Leave()
 		ctx := c.ctx
 		if shared != nil {
-			ctx = llm.WithCandidate(ctx, shared)
+			ctx = share.WithCandidate(ctx, shared)
 		}
 		for e, err := range one.last.model.Stream(ctx, one.last.req) {
 			c.events <- modelEvent{n: one.n, event: e, err: err}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/session/store"
 	"parley/tools/act"
 )
@@ -92,14 +93,14 @@ func (c *comparison) reserveNext(one *candidate) {
 
 // newCandidates returns a candidate for each model. Candidates of the same model may
 // share a response.
-func newCandidates(models []llm.Endpoint) []*llm.Candidate {
+func newCandidates(models []llm.Endpoint) []*share.Candidate {
 	byName := map[string][]int{}
 	for i, m := range models {
 		byName[m.Name] = append(byName[m.Name], i)
 	}
-	list := make([]*llm.Candidate, len(models))
+	list := make([]*share.Candidate, len(models))
 	for _, same := range byName {
-		for i, c := range llm.NewCandidates(len(same)) {
+		for i, c := range share.NewCandidates(len(same)) {
 			list[same[i]] = c
 		}
 	}

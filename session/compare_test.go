@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/providers/llmtest"
 	"parley/providers/schema/fit"
 	. "parley/session"
@@ -296,7 +297,7 @@ type sharing struct{}
 func (sharing) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		text, n := "alone", 1
-		body, err := llm.CandidateOf(ctx).Share(ctx, "key", func(_ context.Context, several int) (io.ReadCloser, error) {
+		body, err := share.CandidateOf(ctx).Share(ctx, "key", func(_ context.Context, several int) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(strings.Repeat(".", several))), nil
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // Media holds the embedding, image and video models of one provider. The first of each kind is the
@@ -116,7 +117,7 @@ func MediaOf(provider string) Media {
 }
 
 // Bill returns b with the cost of its tokens, unless the server reported one.
-func (e Embedding) Bill(b llm.Bill) llm.Bill {
+func (e Embedding) Bill(b works.Bill) works.Bill {
 	if b.Priced {
 		return b
 	}
@@ -126,7 +127,7 @@ func (e Embedding) Bill(b llm.Bill) llm.Bill {
 }
 
 // Bill returns b with the cost of its images or their tokens, unless the server reported one.
-func (m ImageModel) Bill(b llm.Bill) llm.Bill {
+func (m ImageModel) Bill(b works.Bill) works.Bill {
 	switch p := m.Price; {
 	case b.Priced:
 	case p.Free:

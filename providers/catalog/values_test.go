@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // service is one with a variable in the host, one whose value chooses the host, one in the path and one for models.
@@ -90,19 +90,19 @@ func TestExpand(t *testing.T) {
 // TestBill: the server's own figure counts; otherwise the cost is that of the known prices.
 func TestBill(t *testing.T) {
 	per := imagePrice{Text: 5, Input: 8, Output: 40}
-	for name, tt := range map[string]struct{ got, want llm.Bill }{
-		"vectors":                        {Embedding{Price: Price{Input: 2}}.Bill(llm.Bill{Tokens: 1e6}), llm.Bill{Tokens: 1e6, USD: 2, Priced: true}},
-		"vectors, by the server":         {Embedding{Price: Price{Input: 2}}.Bill(llm.Bill{Tokens: 1e6, USD: 3, Priced: true}), llm.Bill{Tokens: 1e6, USD: 3, Priced: true}},
-		"vectors of unknown tokens":      {Embedding{Price: Price{Input: 2}}.Bill(llm.Bill{}), llm.Bill{}},
-		"vectors that are free":          {Embedding{Price: Price{Free: true}}.Bill(llm.Bill{}), llm.Bill{Priced: true}},
-		"vectors of unknown price":       {Embedding{}.Bill(llm.Bill{Tokens: 5}), llm.Bill{Tokens: 5}},
-		"images":                         {ImageModel{Price: imagePrice{Image: 0.5}}.Bill(llm.Bill{Images: 3}), llm.Bill{Images: 3, USD: 1.5, Priced: true}},
-		"images, by the server":          {ImageModel{Price: imagePrice{Image: 0.5}}.Bill(llm.Bill{Images: 3, USD: 1, Priced: true}), llm.Bill{Images: 3, USD: 1, Priced: true}},
-		"images that are free":           {ImageModel{Price: imagePrice{Free: true}}.Bill(llm.Bill{Images: 3}), llm.Bill{Images: 3, Priced: true}},
-		"images of unknown price":        {ImageModel{}.Bill(llm.Bill{Images: 3}), llm.Bill{Images: 3}},
-		"tokens of images":               {ImageModel{Price: per}.Bill(llm.Bill{Tokens: 3e6, ImageTokens: 2e6, Output: 1e6}), llm.Bill{Tokens: 3e6, ImageTokens: 2e6, Output: 1e6, USD: 5 + 16 + 40, Priced: true}},
-		"tokens of images, unknown ones": {ImageModel{Price: per}.Bill(llm.Bill{Tokens: 5}), llm.Bill{Tokens: 5}},
-		"an image or tokens":             {ImageModel{Price: imagePrice{Image: 1, Output: 40}}.Bill(llm.Bill{Output: 1e6}), llm.Bill{Output: 1e6, USD: 40, Priced: true}},
+	for name, tt := range map[string]struct{ got, want works.Bill }{
+		"vectors":                        {Embedding{Price: Price{Input: 2}}.Bill(works.Bill{Tokens: 1e6}), works.Bill{Tokens: 1e6, USD: 2, Priced: true}},
+		"vectors, by the server":         {Embedding{Price: Price{Input: 2}}.Bill(works.Bill{Tokens: 1e6, USD: 3, Priced: true}), works.Bill{Tokens: 1e6, USD: 3, Priced: true}},
+		"vectors of unknown tokens":      {Embedding{Price: Price{Input: 2}}.Bill(works.Bill{}), works.Bill{}},
+		"vectors that are free":          {Embedding{Price: Price{Free: true}}.Bill(works.Bill{}), works.Bill{Priced: true}},
+		"vectors of unknown price":       {Embedding{}.Bill(works.Bill{Tokens: 5}), works.Bill{Tokens: 5}},
+		"images":                         {ImageModel{Price: imagePrice{Image: 0.5}}.Bill(works.Bill{Images: 3}), works.Bill{Images: 3, USD: 1.5, Priced: true}},
+		"images, by the server":          {ImageModel{Price: imagePrice{Image: 0.5}}.Bill(works.Bill{Images: 3, USD: 1, Priced: true}), works.Bill{Images: 3, USD: 1, Priced: true}},
+		"images that are free":           {ImageModel{Price: imagePrice{Free: true}}.Bill(works.Bill{Images: 3}), works.Bill{Images: 3, Priced: true}},
+		"images of unknown price":        {ImageModel{}.Bill(works.Bill{Images: 3}), works.Bill{Images: 3}},
+		"tokens of images":               {ImageModel{Price: per}.Bill(works.Bill{Tokens: 3e6, ImageTokens: 2e6, Output: 1e6}), works.Bill{Tokens: 3e6, ImageTokens: 2e6, Output: 1e6, USD: 5 + 16 + 40, Priced: true}},
+		"tokens of images, unknown ones": {ImageModel{Price: per}.Bill(works.Bill{Tokens: 5}), works.Bill{Tokens: 5}},
+		"an image or tokens":             {ImageModel{Price: imagePrice{Image: 1, Output: 40}}.Bill(works.Bill{Output: 1e6}), works.Bill{Output: 1e6, USD: 40, Priced: true}},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", name, tt.got, tt.want)

@@ -64,3 +64,16 @@ func withoutImages(m Message, n *int) []Part {
 	}
 	return out
 }
+
+// OriginImages is the origin of messages from an image model. No wire format has it, so that every
+// model gets the image, or a text about it.
+const OriginImages = "images"
+
+// A Preview is an unfinished image. It is an Event: shown in place of the later content of Block,
+// but not stored.
+type Preview struct {
+	Block string
+	Part
+}
+
+func (Preview) event() {}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // WithRetries returns m with retries for servers that cannot be reached, or that reject a request
 // before generating anything because of rate limits or load. It sends a notice each time. Sleep
 // waits between the attempts; nil uses the clock.
-func WithRetries(m llm.ImageMaker, sleep func(context.Context, time.Duration) error) llm.ImageMaker {
+func WithRetries(m works.ImageMaker, sleep func(context.Context, time.Duration) error) works.ImageMaker {
 	if sleep == nil {
 		sleep = pause
 	}
@@ -21,13 +22,13 @@ func WithRetries(m llm.ImageMaker, sleep func(context.Context, time.Duration) er
 }
 
 type retryingMaker struct {
-	llm.ImageMaker
+	works.ImageMaker
 	pause func(context.Context, time.Duration) error
 }
 
-// Make implements llm.ImageMaker.
-func (a retryingMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
-	return func(yield func(llm.ImageEvent, error) bool) {
+// Make implements works.ImageMaker.
+func (a retryingMaker) Make(ctx context.Context, r works.ImageRequest) iter.Seq2[works.ImageEvent, error] {
+	return func(yield func(works.ImageEvent, error) bool) {
 		for n := 1; ; n++ {
 			begun, failed := false, error(nil)
 			for e, err := range a.ImageMaker.Make(ctx, r) {
@@ -47,15 +48,15 @@ func (a retryingMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[l
 				return
 			}
 			if begun || !errors.As(failed, &e) || n == maxStarts || ctx.Err() != nil || e.Wait > time.Minute || !wasNotCreated(e) {
-				yield(llm.ImageEvent{}, failed)
+				yield(works.ImageEvent{}, failed)
 				return
 			}
 			wait := max(e.Wait, jitter(time.Second<<n)).Round(time.Second)
-			if !yield(llm.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, llm.WaitText(wait))}, nil) {
+			if !yield(works.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, llm.WaitText(wait))}, nil) {
 				return
 			}
 			if err := a.pause(ctx, wait); err != nil {
-				yield(llm.ImageEvent{}, notCreatedError{err})
+				yield(works.ImageEvent{}, notCreatedError{err})
 				return
 			}
 		}

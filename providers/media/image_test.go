@@ -14,27 +14,28 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
-// scriptedImages has the events of each request in turn: an llm.ImageEvent, an error, or a note.
+// scriptedImages has the events of each request in turn: an works.ImageEvent, an error, or a note.
 type scriptedImages struct {
 	answers [][]any
-	asked   []llm.ImageRequest
+	asked   []works.ImageRequest
 }
 
-func (s *scriptedImages) Make(_ context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
+func (s *scriptedImages) Make(_ context.Context, r works.ImageRequest) iter.Seq2[works.ImageEvent, error] {
 	s.asked = append(s.asked, r)
 	answer := s.answers[min(len(s.asked), len(s.answers))-1]
-	return func(yield func(llm.ImageEvent, error) bool) {
+	return func(yield func(works.ImageEvent, error) bool) {
 		for _, e := range answer {
 			ok := false
 			switch e := e.(type) {
 			case error:
-				ok = yield(llm.ImageEvent{}, e)
+				ok = yield(works.ImageEvent{}, e)
 			case string:
-				ok = yield(llm.ImageEvent{Note: e}, nil)
-			case llm.ImageEvent:
+				ok = yield(works.ImageEvent{Note: e}, nil)
+			case works.ImageEvent:
 				ok = yield(e, nil)
 			}
 			if !ok {
@@ -46,7 +47,7 @@ func (s *scriptedImages) Make(_ context.Context, r llm.ImageRequest) iter.Seq2[l
 
 // TestImageRetries repeats only requests that created nothing, and says so. It repeats no notes.
 func TestImageRetries(t *testing.T) {
-	image := llm.ImageEvent{Image: &llm.Blob{MIME: "image/png"}}
+	image := works.ImageEvent{Image: &works.Blob{MIME: "image/png"}}
 	busy := func(wait time.Duration) error { return &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: wait} }
 	const again = "; not drawn yet: trying again in "
 	for _, tt := range []struct {
@@ -67,7 +68,7 @@ func TestImageRetries(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			var got []string
-			for e, err := range media.WithRetries(&scriptedImages{answers: tt.answers}, nil).Make(t.Context(), llm.ImageRequest{}) {
+			for e, err := range media.WithRetries(&scriptedImages{answers: tt.answers}, nil).Make(t.Context(), works.ImageRequest{}) {
 				switch {
 				case err != nil:
 					got = append(got, "error: "+err.Error())
@@ -91,7 +92,7 @@ func TestImageRetriesEnd(t *testing.T) {
 		s, waits := &scriptedImages{answers: [][]any{busy}}, 0
 		m := media.WithRetries(s, func(context.Context, time.Duration) error { waits++; return nil })
 		heard := 0
-		for range m.Make(t.Context(), llm.ImageRequest{}) {
+		for range m.Make(t.Context(), works.ImageRequest{}) {
 			if heard++; heard > n {
 				break
 			}
@@ -106,7 +107,7 @@ func TestImageRetriesEnd(t *testing.T) {
 		var last error
 		s := &scriptedImages{answers: [][]any{busy}}
 		wait := func(context.Context, time.Duration) error { cancel(io.EOF); return io.EOF }
-		for _, last = range media.WithRetries(s, wait).Make(ctx, llm.ImageRequest{}) {
+		for _, last = range media.WithRetries(s, wait).Make(ctx, works.ImageRequest{}) {
 		}
 		if len(s.asked) != 1 || media.MayBePaid(last) || errors.Is(last, io.EOF) != (when == "in the wait") {
 			t.Errorf("canceled %s: %d requests, %v, may be paid: %t", when, len(s.asked), last, media.MayBePaid(last))
@@ -117,10 +118,10 @@ func TestImageRetriesEnd(t *testing.T) {
 // TestEndpoint: an image model answers a conversation. A request is its texts and images, an answer the parts that
 // save returns.
 func TestEndpoint(t *testing.T) {
-	png := &llm.Blob{MIME: "image/png", Data: []byte("a")}
-	image, text := llm.ImageEvent{Image: png}, llm.Part{Kind: llm.Text, Text: "A fox"}
+	png := &works.Blob{MIME: "image/png", Data: []byte("a")}
+	image, text := works.ImageEvent{Image: png}, llm.Part{Kind: llm.Text, Text: "A fox"}
 	saves := func(p llm.Part, notice string, err error) media.SaveImage {
-		return func(string, llm.Blob) (llm.Part, string, error) { return p, notice, err }
+		return func(string, works.Blob) (llm.Part, string, error) { return p, notice, err }
 	}
 	saved := saves(llm.Part{Kind: llm.Media, MIME: "image/png", Name: "a.png"}, "", nil)
 	for _, tt := range []struct {
@@ -129,20 +130,20 @@ func TestEndpoint(t *testing.T) {
 		save   media.SaveImage
 		want   string
 	}{
-		{"images", []any{llm.ImageEvent{Partial: png}, image, llm.ImageEvent{Partial: png}, image, llm.ImageEvent{Done: &llm.Bill{Tokens: 3, USD: 0.5, Priced: true}}}, saved,
+		{"images", []any{works.ImageEvent{Partial: png}, image, works.ImageEvent{Partial: png}, image, works.ImageEvent{Done: &works.Bill{Tokens: 3, USD: 0.5, Priced: true}}}, saved,
 			"preview image0 a, image0 a.png generated, preview image1 a, image1 a.png generated, usage 3 $0.5, finish stop"},
-		{"a free one", []any{"no mask", image, llm.ImageEvent{Text: "Here."}, llm.ImageEvent{Done: &llm.Bill{}}}, saved, `note "no mask", image0 a.png generated, text Here., finish stop`},
+		{"a free one", []any{"no mask", image, works.ImageEvent{Text: "Here."}, works.ImageEvent{Done: &works.Bill{}}}, saved, `note "no mask", image0 a.png generated, text Here., finish stop`},
 		{"one with a notice", []any{image}, saves(llm.Part{Kind: llm.Media, Name: "a.png"}, "Saved", nil), `image0 a.png generated, note "Saved", finish stop`},
 		{"one that no model takes", []any{image}, saves(llm.Part{Kind: llm.Text, Text: "[a.avif]"}, "", nil), "image0 [a.avif], finish stop"},
 		{"one that is not saved", []any{image}, saves(llm.Part{Kind: llm.Media, Name: "a.png"}, "", io.EOF), `urgent "The image is not saved: EOF", image0 a.png generated, finish stop`},
 		{"one that is lost", []any{image}, saves(llm.Part{}, "", io.EOF), `urgent "The image is not saved: EOF", image0 [an image that was not saved], finish stop`},
-		{"refused", []any{llm.ImageEvent{Refused: &llm.Refusal{Code: "blocked", Text: "no foxes"}}}, saved, `urgent "The provider refused: no foxes", finish refused blocked`},
-		{"refused without a word", []any{llm.ImageEvent{Refused: &llm.Refusal{}}}, saved, `urgent "The provider refused:", finish refused`},
-		{"one image, one refused", []any{image, llm.ImageEvent{Refused: &llm.Refusal{Text: "no"}}}, saved, `image0 a.png generated, urgent "The provider refused: no", finish stop`},
+		{"refused", []any{works.ImageEvent{Refused: &works.Refusal{Code: "blocked", Text: "no foxes"}}}, saved, `urgent "The provider refused: no foxes", finish refused blocked`},
+		{"refused without a word", []any{works.ImageEvent{Refused: &works.Refusal{}}}, saved, `urgent "The provider refused:", finish refused`},
+		{"one image, one refused", []any{image, works.ImageEvent{Refused: &works.Refusal{Text: "no"}}}, saved, `image0 a.png generated, urgent "The provider refused: no", finish stop`},
 		{"nothing", nil, saved, "error: server: answered without an image"},
 		{"an error", []any{image, io.EOF}, saved, "image0 a.png generated, error: EOF"},
 	} {
-		e := media.Endpoint(media.Model[llm.ImageMaker, catalog.ImageModel]{Service: &scriptedImages{answers: [][]any{tt.events}}}, tt.save)
+		e := media.Endpoint(media.Model[works.ImageMaker, catalog.ImageModel]{Service: &scriptedImages{answers: [][]any{tt.events}}}, tt.save)
 		var got []string
 		for e, err := range e.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Parts: []llm.Part{text}}}}) {
 			got = append(got, eventText(e, err))
@@ -151,7 +152,7 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, strings.Join(got, ", "), tt.want)
 		}
 	}
-	e := media.Endpoint(media.Model[llm.ImageMaker, catalog.ImageModel]{Service: &scriptedImages{answers: [][]any{{image, image}}}}, saved)
+	e := media.Endpoint(media.Model[works.ImageMaker, catalog.ImageModel]{Service: &scriptedImages{answers: [][]any{{image, image}}}}, saved)
 	for range e.Stream(t.Context(), llm.Request{}) {
 		break // a reader may stop
 	}
@@ -182,9 +183,9 @@ func eventText(e llm.Event, err error) string {
 // TestEndpointRequest: the images of a request are edited; unfinished images are asked for from models that have them.
 func TestEndpointRequest(t *testing.T) {
 	for _, partials := range []bool{true, false} {
-		s := &scriptedImages{answers: [][]any{{llm.ImageEvent{Image: &llm.Blob{}}}}}
-		m := media.Model[llm.ImageMaker, catalog.ImageModel]{Service: s, Name: "mock/m", Known: true, Facts: catalog.ImageModel{Partials: partials, Inputs: 1}}
-		e := media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) {
+		s := &scriptedImages{answers: [][]any{{works.ImageEvent{Image: &works.Blob{}}}}}
+		m := media.Model[works.ImageMaker, catalog.ImageModel]{Service: s, Name: "mock/m", Known: true, Facts: catalog.ImageModel{Partials: partials, Inputs: 1}}
+		e := media.Endpoint(m, func(prompt string, b works.Blob) (llm.Part, string, error) {
 			return llm.Part{Kind: llm.Media, Name: prompt}, "", nil
 		})
 		var made string
@@ -195,11 +196,11 @@ func TestEndpointRequest(t *testing.T) {
 				made = d.Made + " " + d.Name
 			}
 		}
-		want := llm.ImageRequest{Prompt: "Make it red\n\nand large", Inputs: []llm.Blob{{MIME: "image/png", Name: "a.png", Data: []byte("a")}}}
+		want := works.ImageRequest{Prompt: "Make it red\n\nand large", Inputs: []works.Blob{{MIME: "image/png", Name: "a.png", Data: []byte("a")}}}
 		if partials {
 			want.Partials = 2
 		}
-		if got := fmt.Sprintf("%+v", s.asked); got != fmt.Sprintf("%+v", []llm.ImageRequest{want}) || made != "edited "+want.Prompt {
+		if got := fmt.Sprintf("%+v", s.asked); got != fmt.Sprintf("%+v", []works.ImageRequest{want}) || made != "edited "+want.Prompt {
 			t.Errorf("asked for %s, want %+v; made %q", got, want, made)
 		}
 		if e.Name != "mock/m" || !e.Known || !e.Vision || e.Origin != llm.OriginImages {

@@ -1,7 +1,7 @@
 // Package media opens models for other uses than chat: they turn text into vectors, generate images
 // and make videos. It finds them by name, lists them, and runs video jobs.
 //
-//	Config, name ──► Ability.Open ──► llm.Embedder, llm.ImageMaker, llm.VideoJobs
+//	Config, name ──► Ability.Open ──► works.Embedder, works.ImageMaker, works.VideoJobs
 //
 // The wire formats are in package formats, which the program registers; without it no service has
 // such models. A request that may have created something is never sent twice, since each is paid for.
@@ -13,6 +13,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // An Opener opens the model described by o. It adds prices from facts, which are zero if unknown,
@@ -22,16 +23,16 @@ type Opener[T, F any] func(o adapter.Options, facts F, secrets []string) T
 // Formats are the wire formats of services. Each method returns nil for a kind of service without
 // such models, or if its host at a base URL has none.
 type Formats interface {
-	Embedder(kind, base string) Opener[llm.Embedder, catalog.Embedding]
-	ImageMaker(kind, base string) Opener[llm.ImageMaker, catalog.ImageModel]
+	Embedder(kind, base string) Opener[works.Embedder, catalog.Embedding]
+	ImageMaker(kind, base string) Opener[works.ImageMaker, catalog.ImageModel]
 	VideoJobs(kind, base string) Opener[VideoJobs, catalog.VideoModel]
 }
 
 // VideoJobs are the jobs of a model that can check whether it supports a request.
 type VideoJobs interface {
-	llm.VideoJobs
+	works.VideoJobs
 	// Check returns an error if the model is known not to support r. It sends nothing.
-	Check(r llm.VideoRequest) error
+	Check(r works.VideoRequest) error
 }
 
 var registered Formats // nil in a build without formats

@@ -7,17 +7,18 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // SaveImage stores an image generated for prompt, and returns it as a part for the conversation: an
 // image of a type that every model accepts, or text instead, named after the stored file. The part
 // is zero if the image is lost. A nonempty notice is for the user.
-type SaveImage func(prompt string, b llm.Blob) (part llm.Part, notice string, err error)
+type SaveImage func(prompt string, b works.Blob) (part llm.Part, notice string, err error)
 
 // Endpoint returns an image model as a chat model. A request has one message: its text is the prompt,
 // and its images are edited. The images of the answer are the parts returned by save; an image that
 // could not be saved still appears in the answer, with a notice.
-func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], save SaveImage) llm.Endpoint {
+func Endpoint(m Model[works.ImageMaker, catalog.ImageModel], save SaveImage) llm.Endpoint {
 	return llm.Endpoint{
 		Model: &imageEndpoint{m.Service, save, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
 		Known: m.Known, Vision: m.Facts.Inputs > 0, Cost: func(llm.Usage) (float64, bool) { return m.Facts.Cost(1) },
@@ -25,7 +26,7 @@ func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], save SaveImage) llm.E
 }
 
 type imageEndpoint struct {
-	llm.ImageMaker
+	works.ImageMaker
 	save     SaveImage
 	partials bool
 }
@@ -39,7 +40,7 @@ func (d *imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream 
 		if d.partials {
 			r.Partials = endpointPartials
 		}
-		made, shown, refused := "generated", 0, (*llm.Refusal)(nil)
+		made, shown, refused := "generated", 0, (*works.Refusal)(nil)
 		if len(r.Inputs) > 0 {
 			made = "edited"
 		}
@@ -73,7 +74,7 @@ func (d *imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream 
 			case e.Text != "":
 				out.Send(llm.Delta{Block: "text", Part: llm.Part{Kind: llm.Text, Text: e.Text}})
 			case e.Done != nil:
-				if *e.Done != (llm.Bill{}) {
+				if *e.Done != (works.Bill{}) {
 					out.Send(e.Done.Usage())
 				}
 			}
@@ -94,7 +95,7 @@ func (d *imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream 
 }
 
 // imageRequest returns the prompt and the input images of req.
-func imageRequest(req llm.Request) (r llm.ImageRequest) {
+func imageRequest(req llm.Request) (r works.ImageRequest) {
 	var text []string
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
@@ -102,7 +103,7 @@ func imageRequest(req llm.Request) (r llm.ImageRequest) {
 			case p.Kind == llm.Text:
 				text = append(text, p.Text)
 			case p.Kind == llm.Media:
-				r.Inputs = append(r.Inputs, llm.Blob{MIME: p.MIME, Name: p.Name, Data: p.Data})
+				r.Inputs = append(r.Inputs, works.Blob{MIME: p.MIME, Name: p.Name, Data: p.Data})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/similar"
 	"parley/providers/wire"
 )
@@ -25,7 +26,7 @@ type Ability[T, F any] struct {
 }
 
 // Images is the ability to make images.
-var Images = Ability[llm.ImageMaker, catalog.ImageModel]{
+var Images = Ability[works.ImageMaker, catalog.ImageModel]{
 	label: "image models", name: "image",
 	open: Formats.ImageMaker,
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
@@ -41,7 +42,7 @@ var Videos = Ability[VideoJobs, catalog.VideoModel]{
 }
 
 // Embeddings is the ability to turn texts into vectors.
-var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
+var Embeddings = Ability[works.Embedder, catalog.Embedding]{
 	label: "embedding models", name: "embed",
 	open: Formats.Embedder,
 	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },

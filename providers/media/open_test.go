@@ -12,6 +12,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/providers/media/formats"
 )
@@ -129,14 +130,14 @@ func TestCheckVideo(t *testing.T) {
 	sound := true
 	for _, tt := range []struct {
 		keys  []string
-		r     llm.VideoRequest
+		r     works.VideoRequest
 		words string // "" if it can
 		able  string
 	}{
-		{[]string{"GEMINI_API_KEY"}, llm.VideoRequest{Seconds: 8}, "", ""},
-		{[]string{"GEMINI_API_KEY"}, llm.VideoRequest{Seconds: 5}, "not 5", ""},
-		{[]string{"GEMINI_API_KEY", "MINIMAX_API_KEY"}, llm.VideoRequest{Seconds: 5}, "not 5", "; of the connected models, these can: minimax/"},
-		{[]string{"GEMINI_API_KEY", "MINIMAX_API_KEY"}, llm.VideoRequest{Seconds: 5, Audio: &sound}, "", ""},
+		{[]string{"GEMINI_API_KEY"}, works.VideoRequest{Seconds: 8}, "", ""},
+		{[]string{"GEMINI_API_KEY"}, works.VideoRequest{Seconds: 5}, "not 5", ""},
+		{[]string{"GEMINI_API_KEY", "MINIMAX_API_KEY"}, works.VideoRequest{Seconds: 5}, "not 5", "; of the connected models, these can: minimax/"},
+		{[]string{"GEMINI_API_KEY", "MINIMAX_API_KEY"}, works.VideoRequest{Seconds: 5, Audio: &sound}, "", ""},
 	} {
 		for _, key := range []string{"GEMINI_API_KEY", "MINIMAX_API_KEY", "XAI_API_KEY", "ZAI_API_KEY"} {
 			t.Setenv(key, env(tt.keys...)(key))

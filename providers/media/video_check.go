@@ -9,11 +9,12 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // CheckVideo returns an error if a model is known not to support the video that r requests. It
 // sends nothing. The error names connected models that support it.
-func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r llm.VideoRequest, getenv func(string) string) error {
+func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r works.VideoRequest, getenv func(string) string) error {
 	err := m.Service.Check(r)
 	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault == llm.Unsupported {
 		if able := ableVideos(c, r, getenv); len(able) > 0 {
@@ -24,7 +25,7 @@ func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r ll
 }
 
 // ableVideos returns the names of ready models that support r, one per provider.
-func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) string) (able []string) {
+func ableVideos(c providers.Config, r works.VideoRequest, getenv func(string) string) (able []string) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}

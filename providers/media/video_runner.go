@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/wire"
 )
 
@@ -21,9 +22,9 @@ import (
 
 // A VideoRunner starts jobs of a service, waits for them and downloads their videos.
 type VideoRunner struct {
-	Jobs   llm.VideoJobs
-	OnSave func(llm.Job) error      // stores a job after each change; may be nil
-	OnPoll func(j llm.Job, e error) // called after each poll, with the error of a poll that will be repeated; may be nil
+	Jobs   works.VideoJobs
+	OnSave func(works.Job) error      // stores a job after each change; may be nil
+	OnPoll func(j works.Job, e error) // called after each poll, with the error of a poll that will be repeated; may be nil
 }
 
 // Limits of starting and waiting.
@@ -41,7 +42,7 @@ var ErrStillRunning = errors.New("not done after 20 minutes")
 
 // Start creates a job and stores it. Since each job is charged, it repeats the request only if the
 // server cannot have seen it or rejected it because of rate limits or load.
-func (f VideoRunner) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
+func (f VideoRunner) Start(ctx context.Context, r works.VideoRequest) (works.Job, error) {
 	for n := 1; ; n++ {
 		j, err := f.Jobs.Start(ctx, r)
 		if err == nil {
@@ -82,7 +83,7 @@ func MayBePaid(err error) bool {
 
 // Wait polls a job until it is over, for the first time after a pause of after. It repeats polls that
 // fail with temporary errors. With an error it returns the last known state of the job.
-func (f VideoRunner) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job, error) {
+func (f VideoRunner) Wait(ctx context.Context, j works.Job, after time.Duration) (works.Job, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrStillRunning)
 	defer cancel()
 	delay, failed := minPollInterval, 0
@@ -118,14 +119,14 @@ func (f VideoRunner) Wait(ctx context.Context, j llm.Job, after time.Duration) (
 // FirstPoll returns the pause before the first poll of a new job.
 func FirstPoll() time.Duration { return jitter(minPollInterval) }
 
-func (f VideoRunner) save(j llm.Job) error {
+func (f VideoRunner) save(j works.Job) error {
 	if f.OnSave == nil {
 		return nil
 	}
 	return f.OnSave(j)
 }
 
-func (f VideoRunner) show(j llm.Job, err error) {
+func (f VideoRunner) show(j works.Job, err error) {
 	if f.OnPoll != nil {
 		f.OnPoll(j, err)
 	}
@@ -158,7 +159,7 @@ type File interface {
 
 // Download writes an output of a finished job to file, which must be empty, and returns its type: a
 // video, or an image if o requests one. It restarts an interrupted download with a new address.
-func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
+func (f VideoRunner) Download(ctx context.Context, j works.Job, o works.VideoOutput, file File) (works.Blob, error) {
 	for n := 1; ; n++ {
 		to := &writeError{Writer: file}
 		blob, err := f.Jobs.Fetch(ctx, j, o, to)
@@ -198,7 +199,7 @@ func (k *writeError) Write(p []byte) (int, error) {
 
 // checked returns blob with the type detected from its bytes. It returns an error if that is not a
 // video, or not an image if o requests one.
-func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, error) {
+func checked(blob works.Blob, o works.VideoOutput, file io.ReaderAt) (works.Blob, error) {
 	head := make([]byte, 512)
 	n, err := file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {

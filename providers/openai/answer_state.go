@@ -3,15 +3,16 @@ package openai
 import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/providers/wire"
 )
 
 // An answerState is the state shared by answers of both wire formats.
 type answerState struct {
 	out         *llm.Out
-	shared      *llm.SharedBody // a body with several answers to the same request; nil for none
-	gotChoice   bool            // a choice of this answer came in shared
-	othersEnded bool            // another answer in shared ended
+	shared      *share.Body // a body with several answers to the same request; nil for none
+	gotChoice   bool        // a choice of this answer came in shared
+	othersEnded bool        // another answer in shared ended
 	blocks      adapter.Blocks
 	ids         adapter.CallIDs
 	label       label

@@ -14,6 +14,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/tools/lazy"
 )
 
@@ -168,8 +169,8 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 
 // share sends body together with the candidates that send the same request, and returns the
 // response to all; nil if this answer must be requested alone.
-func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
-	candidate := llm.CandidateOf(ctx)
+func (e *endpoint) share(ctx context.Context, body map[string]any) (*share.Body, error) {
+	candidate := share.CandidateOf(ctx)
 	if _, fixed := body[adapter.LimitCandidates]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(adapter.LimitCandidates) {
 		candidate.Leave()
 		return nil, nil

@@ -20,6 +20,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/providers/schema"
 	"parley/providers/wire"
 )
@@ -95,7 +96,7 @@ func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
-	shared, _ := body.(*llm.SharedBody)
+	shared, _ := body.(*share.Body)
 	a := answer{answerState: answerState{out: out, shared: shared}, dialect: c.dialect, names: adapter.NamesOf(req.Tools, adapter.WireName)}
 	err := adapter.Read(body, out, &a)
 	a.release() // buffered thinking of an interrupted answer

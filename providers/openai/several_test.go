@@ -16,6 +16,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 	"parley/providers/openai"
 	"parley/providers/wire"
 )
@@ -33,12 +34,12 @@ type candidate struct {
 func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop func(int, llm.Event) bool) []candidate {
 	list := make([]candidate, n)
 	var all sync.WaitGroup
-	for i, c := range llm.NewCandidates(n) {
+	for i, c := range share.NewCandidates(n) {
 		all.Go(func() {
 			defer c.Leave()
 			var draft llm.Draft
 			got := &list[i]
-			for e, err := range m.Stream(llm.WithCandidate(ctx, c), req) {
+			for e, err := range m.Stream(share.WithCandidate(ctx, c), req) {
 				got.err = err
 				switch e := e.(type) {
 				case llm.Delta:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/llmtest"
 )
 
@@ -246,7 +247,7 @@ func TestLedgerOfOlderFile(t *testing.T) {
 	if err != nil || sum.Usage != (llm.Usage{Input: 130, CacheRead: 4, CacheWrite: 2, Output: 19, Thinking: 1, Cost: 0.875, Priced: true}) {
 		t.Errorf("spent %+v, %v", sum, err)
 	}
-	if err := db.Videos().Save(Video{Num: 1, Job: llm.Job{Provider: "c", Model: "v", ID: "job", Bill: &llm.Bill{USD: 3, Priced: true}}}); err != nil {
+	if err := db.Videos().Save(Video{Num: 1, Job: works.Job{Provider: "c", Model: "v", ID: "job", Bill: &works.Bill{USD: 3, Priced: true}}}); err != nil {
 		t.Fatal(err)
 	}
 	if sum, _ = db.Ledger().Spent(time.Time{}, time.Time{}, "c"); sum.Usage.Cost != 3 {

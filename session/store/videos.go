@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // videosTable holds video jobs, because a video that was paid for must not be lost. The JSON of
@@ -21,7 +22,7 @@ type Video struct {
 	To      string    `json:"to,omitempty"`   // absolute path of the file that the user chose; "": none
 	File    string    `json:"file,omitempty"` // file it was saved in
 	Created time.Time `json:"created"`
-	Job     llm.Job   `json:"job"` // ID is "" if it was requested and the provider did not answer
+	Job     works.Job `json:"job"` // ID is "" if it was requested and the provider did not answer
 }
 
 // Name returns the model of the job, as provider/model.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/llmtest"
 )
 
@@ -19,8 +19,8 @@ func TestVideos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := Video{Prompt: "a fox", Job: llm.Job{Provider: "xai", Model: "m"}}
-	second := Video{Prompt: "\x1b[2J", Job: llm.Job{Provider: "xai", Model: "m"}}
+	first := Video{Prompt: "a fox", Job: works.Job{Provider: "xai", Model: "m"}}
+	second := Video{Prompt: "\x1b[2J", Job: works.Job{Provider: "xai", Model: "m"}}
 	if err := errors.Join(db.Videos().Add(&first), db.Videos().Add(&second)); err != nil || first.Num != 1 || second.Num != 2 {
 		t.Fatalf("%d, %d, %v", first.Num, second.Num, err)
 	}
@@ -28,7 +28,7 @@ func TestVideos(t *testing.T) {
 		t.Errorf("a job that does not run costs %+v", spent)
 	}
 	for _, usd := range []float64{0.4, 0.3} {
-		first.Job.ID, first.Job.State, first.Job.Bill = "../job", llm.JobRunning, &llm.Bill{USD: usd, Priced: true}
+		first.Job.ID, first.Job.State, first.Job.Bill = "../job", works.JobRunning, &works.Bill{USD: usd, Priced: true}
 		if err := db.Videos().Save(first); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestVideos(t *testing.T) {
 	}
 	db = reopen(t, path)
 	for _, id := range []string{"1", "../job"} {
-		if got, err := db.Videos().Find(id); err != nil || got.Prompt != "a fox" || got.Job.State != llm.JobRunning || got.Name() != "xai/m" {
+		if got, err := db.Videos().Find(id); err != nil || got.Prompt != "a fox" || got.Job.State != works.JobRunning || got.Name() != "xai/m" {
 			t.Errorf("%s: %+v, %v", id, got, err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestVideos(t *testing.T) {
 		t.Errorf("%+v, %v", spent, err)
 	}
 	for _, id := range []string{"3", "3", "twice", "twice"} {
-		v := Video{Prompt: "as number " + id, Job: llm.Job{Provider: "zai", Model: "m"}}
+		v := Video{Prompt: "as number " + id, Job: works.Job{Provider: "zai", Model: "m"}}
 		if err := db.Videos().Add(&v); err != nil {
 			t.Fatal(err)
 		}

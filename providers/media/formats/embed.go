@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/wire"
 )
 
@@ -25,10 +25,10 @@ type embeddingFormat struct {
 	inputType  bool   // has the field input_type: query or document
 
 	// compile returns a request, with notes about options that it leaves out.
-	compile func(f embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
+	compile func(f embeddingFormat, o adapter.Options, inputs []string, want works.EmbedOptions) (r embeddingRequest)
 	// decode returns the vectors of an answer for n texts in the order of the texts, and the bill as far as the service
 	// reports it.
-	decode func(text []byte, n int) (*llm.Embedded, error)
+	decode func(text []byte, n int) (*works.Embedded, error)
 }
 
 func (r embeddingFormat) serviceKind() string { return r.kind }
@@ -67,11 +67,11 @@ type embedder struct {
 
 // newEmbedder returns the embedder that o describes, of a service of that kind. It sends nothing
 // before Embed.
-func newEmbedder(o adapter.Options, kind string) llm.Embedder {
+func newEmbedder(o adapter.Options, kind string) works.Embedder {
 	return &embedder{o.WithDefaults(), rowOf(embeddingFormats, kind)}
 }
 
-// Batch implements llm.Embedder.
+// Batch implements works.Embedder.
 func (e *embedder) Batch() (inputs, tokens int) {
 	if f := e.format; f.copied == 0 || e.o.BaseURL == "" || e.o.IsHost(adapter.OpenAI) {
 		return f.batch, f.tokens
@@ -79,8 +79,8 @@ func (e *embedder) Batch() (inputs, tokens int) {
 	return e.format.copied, e.format.tokens
 }
 
-// Embed implements llm.Embedder.
-func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOptions) (*llm.Embedded, error) {
+// Embed implements works.Embedder.
+func (e *embedder) Embed(ctx context.Context, inputs []string, want works.EmbedOptions) (*works.Embedded, error) {
 	r := e.format.compile(e.format, e.o, inputs, want)
 	maps.Copy(r.body, e.o.Body)
 	out, err := e.send(ctx, r, len(inputs))
@@ -99,14 +99,14 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 
 // send sends r and decodes the answer for n texts. Some services report errors with status 200, so it
 // looks for one in an answer without vectors.
-func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) (*llm.Embedded, error) {
+func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) (*works.Embedded, error) {
 	var text json.RawMessage
 	client := adapter.Client{HTTP: e.o.HTTP, Headers: e.o.RequestHeaders(e.format.key)}
 	if err := call(ctx, client, http.MethodPost, r.url, r.body, &text, answerLimit(n)); err != nil {
 		return nil, err
 	}
 	if len(text) == 0 {
-		return &llm.Embedded{}, nil // checkVectors reports that vectors are missing
+		return &works.Embedded{}, nil // checkVectors reports that vectors are missing
 	}
 	out, err := e.format.decode(text, n)
 	if err == nil && len(out.Vectors) == 0 {

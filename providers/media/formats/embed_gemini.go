@@ -4,35 +4,35 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // geminiTask returns Google's name of a task, and the prefix for models that expect the task in the
 // text (gemini-embedding-2 and later, November 2026).
-func geminiTask(task llm.Task) (word, prefix string) {
+func geminiTask(task works.Task) (word, prefix string) {
 	switch task {
-	case llm.TaskDocument:
+	case works.TaskDocument:
 		return "RETRIEVAL_DOCUMENT", "title: none | text: "
-	case llm.TaskQuery:
+	case works.TaskQuery:
 		return "RETRIEVAL_QUERY", "task: search result | query: "
-	case llm.TaskSimilarity:
+	case works.TaskSimilarity:
 		return "SEMANTIC_SIMILARITY", "task: sentence similarity | query: "
-	case llm.TaskClassify:
+	case works.TaskClassify:
 		return "CLASSIFICATION", "task: classification | query: "
-	case llm.TaskCluster:
+	case works.TaskCluster:
 		return "CLUSTERING", "task: clustering | query: "
-	case llm.TaskQuestion:
+	case works.TaskQuestion:
 		return "QUESTION_ANSWERING", "task: question answering | query: "
-	case llm.TaskFact:
+	case works.TaskFact:
 		return "FACT_VERIFICATION", "task: fact checking | query: "
-	case llm.TaskCode:
+	case works.TaskCode:
 		return "CODE_RETRIEVAL_QUERY", "task: code retrieval | query: "
 	}
 	return "", ""
 }
 
 // compileGemini returns a batchEmbedContents request. The service counts no tokens.
-func compileGemini(_ embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) embeddingRequest {
+func compileGemini(_ embeddingFormat, o adapter.Options, inputs []string, want works.EmbedOptions) embeddingRequest {
 	model := o.Model
 	if !strings.HasPrefix(model, "models/") {
 		model = "models/" + model
@@ -58,12 +58,12 @@ func compileGemini(_ embeddingFormat, o adapter.Options, inputs []string, want l
 	}
 }
 
-func decodeGemini(text []byte, _ int) (*llm.Embedded, error) {
+func decodeGemini(text []byte, _ int) (*works.Embedded, error) {
 	var answer struct {
 		Embeddings []struct{ Values vector }
 	}
 	err := adapter.DecodeLenient(text, &answer)
-	out := &llm.Embedded{}
+	out := &works.Embedded{}
 	for _, e := range answer.Embeddings {
 		out.Vectors = append(out.Vectors, e.Values)
 	}

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // compileOllama returns a request in Ollama's own format. Its endpoint in OpenAI's format silently
 // truncates texts that are too long; with truncate false, this one returns an error.
-func compileOllama(_ embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+func compileOllama(_ embeddingFormat, o adapter.Options, inputs []string, want works.EmbedOptions) (r embeddingRequest) {
 	host := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	r.url = host + "/api/embed"
 	r.body = map[string]any{"model": o.Model, "input": inputs, "truncate": false}
@@ -22,11 +22,11 @@ func compileOllama(_ embeddingFormat, o adapter.Options, inputs []string, want l
 	return r
 }
 
-func decodeOllama(text []byte, _ int) (*llm.Embedded, error) {
+func decodeOllama(text []byte, _ int) (*works.Embedded, error) {
 	var answer struct {
 		Embeddings []vector
 		Tokens     int `json:"prompt_eval_count"`
 	}
 	err := adapter.DecodeLenient(text, &answer)
-	return &llm.Embedded{Vectors: float32s(answer.Embeddings), Bill: llm.Bill{Tokens: answer.Tokens}}, err
+	return &works.Embedded{Vectors: float32s(answer.Embeddings), Bill: works.Bill{Tokens: answer.Tokens}}, err
 }

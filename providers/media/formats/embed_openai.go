@@ -6,10 +6,11 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // compileOpenAI returns a request in OpenAI's format.
-func compileOpenAI(f embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+func compileOpenAI(f embeddingFormat, o adapter.Options, inputs []string, want works.EmbedOptions) (r embeddingRequest) {
 	r.url = strings.TrimRight(o.BaseURL, "/") + "/embeddings"
 	r.body = map[string]any{"model": o.Model, "input": inputs, "encoding_format": "float"}
 	if f.base64 {
@@ -20,7 +21,7 @@ func compileOpenAI(f embeddingFormat, o adapter.Options, inputs []string, want l
 	}
 	switch {
 	case want.Task == "":
-	case f.inputType && (want.Task == llm.TaskQuery || want.Task == llm.TaskDocument):
+	case f.inputType && (want.Task == works.TaskQuery || want.Task == works.TaskDocument):
 		r.body["input_type"] = string(want.Task)
 	default:
 		r.notes = append(r.notes, adapter.LeftOut(o.Model, "the task"))
@@ -41,13 +42,13 @@ type openAIVectors struct {
 	}
 }
 
-func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
+func decodeOpenAI(text []byte, n int) (*works.Embedded, error) {
 	var answer openAIVectors
 	if err := adapter.DecodeLenient(text, &answer); err != nil {
 		return nil, err
 	}
 	vectors, err := answer.inOrder(n)
-	out := &llm.Embedded{Vectors: vectors, Bill: llm.Bill{Tokens: cmp.Or(answer.Usage.Prompt, answer.Usage.Total)}}
+	out := &works.Embedded{Vectors: vectors, Bill: works.Bill{Tokens: cmp.Or(answer.Usage.Prompt, answer.Usage.Total)}}
 	if cost := answer.Usage.Cost; cost != nil {
 		out.Bill.USD, out.Bill.Priced, out.Bill.Reported = *cost, true, true
 	}

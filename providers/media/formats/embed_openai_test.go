@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/llmtest"
 )
 
@@ -36,19 +36,19 @@ func TestEmbedPlacesVectors(t *testing.T) {
 	const two = `{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}],"usage":{"prompt_tokens":7}}`
 	for _, test := range []struct {
 		name, kind, answer string
-		o                  llm.EmbedOptions
+		o                  works.EmbedOptions
 		want               string // in the request
 		error              string
 	}{
 		{name: "by index", kind: "openai", answer: two},
 		{name: "without index", kind: "qwen", answer: `{"data":[{"embedding":[0.6,0.8]},{"embedding":[0,1]}]}`},
 		{name: "base64", kind: "openai", answer: `{"data":[{"index":0,"embedding":"mpkZP83MTD8="},{"index":1,"embedding":"AAAAAAAAgD8="}]}`, want: `"encoding_format":"base64"`},
-		{name: "dimensions", kind: "openai", answer: two, o: llm.EmbedOptions{Dimensions: 2}, want: `"dimensions":2`},
-		{name: "dimensions by another name", kind: "mistral", answer: two, o: llm.EmbedOptions{Dimensions: 2}, want: `"output_dimension":2`},
-		{name: "task", kind: "openrouter", answer: two, o: llm.EmbedOptions{Task: llm.TaskQuery}, want: `"input_type":"query"`},
+		{name: "dimensions", kind: "openai", answer: two, o: works.EmbedOptions{Dimensions: 2}, want: `"dimensions":2`},
+		{name: "dimensions by another name", kind: "mistral", answer: two, o: works.EmbedOptions{Dimensions: 2}, want: `"output_dimension":2`},
+		{name: "task", kind: "openrouter", answer: two, o: works.EmbedOptions{Task: works.TaskQuery}, want: `"input_type":"query"`},
 		{name: "twice the same", kind: "openai", answer: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, error: "do not fit"},
 		{name: "too few", kind: "openai", answer: `{"data":[{"index":0,"embedding":[1]}]}`, error: "1 vectors for 2"},
-		{name: "other dimensions than asked", kind: "openai", answer: two, o: llm.EmbedOptions{Dimensions: 3}, error: "2 dimensions where 3"},
+		{name: "other dimensions than asked", kind: "openai", answer: two, o: works.EmbedOptions{Dimensions: 3}, error: "2 dimensions where 3"},
 		{name: "zero", kind: "openai", answer: `{"data":[{"index":0,"embedding":[0,0]},{"index":1,"embedding":[1,0]}]}`, error: "zero or no number"},
 		{name: "nothing", kind: "openai", answer: `{}`, error: "0 vectors"},
 	} {
@@ -94,13 +94,13 @@ func TestEmbedBatch(t *testing.T) {
 
 // Canceling just as an answer begins leaves no response open.
 func TestCanceledAsItBegins(t *testing.T) {
-	prompt := llm.ImageRequest{Prompt: "a cat", N: 1}
+	prompt := works.ImageRequest{Prompt: "a cat", N: 1}
 	partials, edit := prompt, prompt
 	partials.Partials = 2
-	edit.Inputs = []llm.Blob{{MIME: "image/png", Data: pngImage}}
+	edit.Inputs = []works.Blob{{MIME: "image/png", Data: pngImage}}
 	edited := edit
 	edited.Partials = 2
-	draw := func(r llm.ImageRequest) func(context.Context, adapter.Options) error {
+	draw := func(r works.ImageRequest) func(context.Context, adapter.Options) error {
 		return func(ctx context.Context, o adapter.Options) error {
 			m := newImageMaker(o, "openai")
 			m.facts.ID, m.facts.Partials, m.facts.Inputs = "m", true, 16
@@ -114,7 +114,7 @@ func TestCanceledAsItBegins(t *testing.T) {
 	}
 	for name, ask := range map[string]func(context.Context, adapter.Options) error{
 		"embed": func(ctx context.Context, o adapter.Options) error {
-			_, err := newEmbedder(o, "openai").Embed(ctx, []string{"a"}, llm.EmbedOptions{})
+			_, err := newEmbedder(o, "openai").Embed(ctx, []string{"a"}, works.EmbedOptions{})
 			return err
 		},
 		"image": draw(prompt), "image in parts": draw(partials), "edit": draw(edit), "edit in parts": draw(edited),

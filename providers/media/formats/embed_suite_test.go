@@ -16,6 +16,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // An embedWire is the documented behavior of a service, implemented by a local server.
@@ -26,7 +27,7 @@ type embedWire struct {
 	texts       func(body map[string]any) []string          // of a request
 	answer      func(vectors []string, tokens int) string   // vectors are JSON
 	short       string                                      // an answer for two texts without vectors
-	wants       func(o llm.EmbedOptions) map[string]any     // fields that a request must have
+	wants       func(o works.EmbedOptions) map[string]any   // fields that a request must have
 	fails       func(status int, message string) (int, any) // form of errors; nil for OpenAI's
 	counts      bool                                        // tokens
 }
@@ -48,7 +49,7 @@ func openAIAnswer(vectors []string, tokens int) string {
 	return fmt.Sprintf(`{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":%d,"total_tokens":%[2]d}}`, strings.Join(rows, ","), tokens)
 }
 
-func openAIWire(kind string, wants func(llm.EmbedOptions) map[string]any) embedWire {
+func openAIWire(kind string, wants func(works.EmbedOptions) map[string]any) embedWire {
 	return embedWire{
 		kind: kind, model: "m", path: "/v1/embeddings", key: "Authorization", counts: true,
 		texts:  func(body map[string]any) []string { return strs(body["input"]) },
@@ -56,11 +57,11 @@ func openAIWire(kind string, wants func(llm.EmbedOptions) map[string]any) embedW
 	}
 }
 
-func dimensions(name string) func(llm.EmbedOptions) map[string]any {
-	return func(o llm.EmbedOptions) map[string]any { return map[string]any{name: float64(o.Dimensions)} }
+func dimensions(name string) func(works.EmbedOptions) map[string]any {
+	return func(o works.EmbedOptions) map[string]any { return map[string]any{name: float64(o.Dimensions)} }
 }
 
-func gemini(model string, wants func(llm.EmbedOptions) map[string]any) embedWire {
+func gemini(model string, wants func(works.EmbedOptions) map[string]any) embedWire {
 	return embedWire{
 		kind: "gemini", model: model, path: "/v1/models/" + model + ":batchEmbedContents", key: "X-Goog-Api-Key",
 		texts: func(body map[string]any) (texts []string) {
@@ -86,16 +87,16 @@ var embedWires = []embedWire{
 	openAIWire("qwen", dimensions("dimensions")),
 	openAIWire("glm", dimensions("dimensions")),
 	openAIWire("mistral", dimensions("output_dimension")),
-	openAIWire("openrouter", func(o llm.EmbedOptions) map[string]any {
+	openAIWire("openrouter", func(o works.EmbedOptions) map[string]any {
 		return map[string]any{"dimensions": float64(o.Dimensions), "input_type": "document"}
 	}),
 	openAIWire("vllm", dimensions("dimensions")),
-	openAIWire("llamacpp", func(llm.EmbedOptions) map[string]any { return nil }),
-	openAIWire("lmstudio", func(llm.EmbedOptions) map[string]any { return nil }),
-	gemini("gemini-embedding-001", func(o llm.EmbedOptions) map[string]any {
+	openAIWire("llamacpp", func(works.EmbedOptions) map[string]any { return nil }),
+	openAIWire("lmstudio", func(works.EmbedOptions) map[string]any { return nil }),
+	gemini("gemini-embedding-001", func(o works.EmbedOptions) map[string]any {
 		return map[string]any{"taskType": "RETRIEVAL_DOCUMENT", "outputDimensionality": float64(o.Dimensions), "model": "models/gemini-embedding-001"}
 	}),
-	gemini("gemini-embedding-2", func(o llm.EmbedOptions) map[string]any {
+	gemini("gemini-embedding-2", func(o works.EmbedOptions) map[string]any {
 		return map[string]any{"outputDimensionality": float64(o.Dimensions), "text": "title: none | text: one"}
 	}),
 	{
@@ -105,7 +106,7 @@ var embedWires = []embedWire{
 			return fmt.Sprintf(`{"vectors":[%s],"total_tokens":%d,"base_resp":{"status_code":0,"status_msg":"success"}}`, strings.Join(vectors, ","), tokens)
 		},
 		short: `{"vectors":null,"base_resp":{"status_code":0,"status_msg":""}}`,
-		wants: func(llm.EmbedOptions) map[string]any { return map[string]any{"type": "db"} },
+		wants: func(works.EmbedOptions) map[string]any { return map[string]any{"type": "db"} },
 		fails: func(status int, message string) (int, any) {
 			code := map[int]int{401: 1004, 429: 1002, 402: 1008, 400: 2013, 500: 1000}[status]
 			return 200, map[string]any{"vectors": nil, "base_resp": map[string]any{"status_code": code, "status_msg": message}}
@@ -118,7 +119,7 @@ var embedWires = []embedWire{
 			return fmt.Sprintf(`{"model":"m","embeddings":[%s],"total_duration":1,"prompt_eval_count":%d}`, strings.Join(vectors, ","), tokens)
 		},
 		short: `{"model":"m","embeddings":[]}`,
-		wants: func(o llm.EmbedOptions) map[string]any {
+		wants: func(o works.EmbedOptions) map[string]any {
 			return map[string]any{"dimensions": float64(o.Dimensions), "truncate": false}
 		},
 		fails: func(status int, message string) (int, any) { return status, map[string]any{"error": message} },
@@ -126,7 +127,7 @@ var embedWires = []embedWire{
 }
 
 // open starts a server that answers every request with handle, and returns an embedder for it.
-func (w embedWire) open(t *testing.T, handle http.HandlerFunc) llm.Embedder {
+func (w embedWire) open(t *testing.T, handle http.HandlerFunc) works.Embedder {
 	t.Helper()
 	s := httptest.NewServer(handle)
 	t.Cleanup(s.Close)
@@ -137,7 +138,7 @@ func (w embedWire) open(t *testing.T, handle http.HandlerFunc) llm.Embedder {
 }
 
 // embed opens the service with one answer and embeds two texts.
-func (w embedWire) embed(t *testing.T, status int, answer string, o llm.EmbedOptions) (*llm.Embedded, error) {
+func (w embedWire) embed(t *testing.T, status int, answer string, o works.EmbedOptions) (*works.Embedded, error) {
 	t.Helper()
 	e := w.open(t, func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
@@ -180,7 +181,7 @@ func TestEmbedSuiteRequests(t *testing.T) {
 			rw.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(rw, w.answer([]string{"[3,4]", "[0,-2.5e-1]"}, 7))
 		})
-		o := llm.EmbedOptions{Dimensions: 2, Task: llm.TaskDocument}
+		o := works.EmbedOptions{Dimensions: 2, Task: works.TaskDocument}
 		got, err := e.Embed(t.Context(), []string{"one", "two"}, o)
 		if err != nil {
 			t.Errorf("%s: %v", w.kind, err)
@@ -216,13 +217,13 @@ func TestEmbedSuiteBadAnswers(t *testing.T) {
 	for _, w := range embedWires {
 		for name, test := range map[string]struct {
 			answer string
-			o      llm.EmbedOptions
+			o      works.EmbedOptions
 			want   string
 			once   bool
 		}{
 			"too few":           {once: true, answer: w.answer([]string{"[1,0]"}, 7), want: "1 vectors for 2"},
 			"too many":          {once: true, answer: w.answer([]string{"[1,0]", "[0,1]", "[1,1]"}, 7), want: "3 vectors for 2"},
-			"other dimensions":  {once: true, answer: w.answer([]string{"[1,0]", "[0,1]"}, 7), o: llm.EmbedOptions{Dimensions: 3}, want: "2 dimensions where 3"},
+			"other dimensions":  {once: true, answer: w.answer([]string{"[1,0]", "[0,1]"}, 7), o: works.EmbedOptions{Dimensions: 3}, want: "2 dimensions where 3"},
 			"unequal":           {once: true, answer: w.answer([]string{"[1,0]", "[0,1,0]"}, 7), want: "vectors of 2 and of 3"},
 			"zero":              {answer: w.answer([]string{"[1,0]", "[0,0]"}, 7), want: "zero or no number"},
 			"null for a number": {answer: w.answer([]string{"[1,0]", "[null,1]"}, 7), want: "zero or no number"},
@@ -273,7 +274,7 @@ func TestEmbedSuiteFaults(t *testing.T) {
 		} {
 			status, body := fails(test.status, test.message)
 			text, _ := json.Marshal(body)
-			_, err := w.embed(t, status, string(text), llm.EmbedOptions{})
+			_, err := w.embed(t, status, string(text), works.EmbedOptions{})
 			if llm.FaultOf(err) != test.want {
 				t.Errorf("%s, %d: %s: %v, want %s", w.kind, test.status, llm.FaultOf(err), err, test.want)
 			}
@@ -295,12 +296,12 @@ func TestEmbedSuiteEnds(t *testing.T) {
 				}
 			}
 		})
-		if _, err := e.Embed(t.Context(), []string{"one", "two"}, llm.EmbedOptions{}); err == nil || !strings.Contains(err.Error(), "more than 1 MB") {
+		if _, err := e.Embed(t.Context(), []string{"one", "two"}, works.EmbedOptions{}); err == nil || !strings.Contains(err.Error(), "more than 1 MB") {
 			t.Errorf("%s: %v", w.kind, err)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		e = w.open(t, func(http.ResponseWriter, *http.Request) { cancel(io.ErrClosedPipe); <-ctx.Done() })
-		if _, err := e.Embed(ctx, []string{"one"}, llm.EmbedOptions{}); err != io.ErrClosedPipe {
+		if _, err := e.Embed(ctx, []string{"one"}, works.EmbedOptions{}); err != io.ErrClosedPipe {
 			t.Errorf("%s: canceled: %v", w.kind, err)
 		}
 	}
@@ -316,12 +317,12 @@ func TestEmbedBase64(t *testing.T) {
 		}
 		return `"` + base64.StdEncoding.EncodeToString(data) + `"`
 	}
-	got, err := w.embed(t, 200, w.answer([]string{code(3, 4), code(0, 1)}, 2), llm.EmbedOptions{})
+	got, err := w.embed(t, 200, w.answer([]string{code(3, 4), code(0, 1)}, 2), works.EmbedOptions{})
 	if err != nil || math.Abs(float64(got.Vectors[0][1])-0.8) > 1e-6 {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{`"AAAAAA=="`, `"AAA"`, `"!!!!"`, code(float32(math.NaN()), 1), code(float32(math.Inf(1)), 1), code(0, 0)} {
-		if _, err := w.embed(t, 200, w.answer([]string{bad, bad}, 2), llm.EmbedOptions{}); llm.FaultOf(err) != llm.Server {
+		if _, err := w.embed(t, 200, w.answer([]string{bad, bad}, 2), works.EmbedOptions{}); llm.FaultOf(err) != llm.Server {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -337,7 +338,7 @@ func TestEmbedIndexes(t *testing.T) {
 		`{"data":[{"index":1,"embedding":[1,0]},{"index":2,"embedding":[0,1]}]}`: false,
 		`{"data":[{"index":-1,"embedding":[1,0]},{"index":0,"embedding":[]}]}`:   false,
 	} {
-		got, err := embedWires[0].embed(t, 200, answer, llm.EmbedOptions{})
+		got, err := embedWires[0].embed(t, 200, answer, works.EmbedOptions{})
 		if ok && (err != nil || got.Vectors[0][0] != 1) || !ok && llm.FaultOf(err) != llm.Server {
 			t.Errorf("%s: %v, %v", answer, got, err)
 		}

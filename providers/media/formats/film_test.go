@@ -13,6 +13,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestFilmStartsAgainUnsent(t *testing.T) {
 	v := newVideoServer(t, videoWires[0])
 	v.Close()
-	_, err := v.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+	_, err := v.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.Network || media.MayBePaid(err) {
 		t.Errorf("a refused connection may have been paid for: %v", err)
@@ -30,11 +31,11 @@ func TestFilmStartsAgainUnsent(t *testing.T) {
 // TestPricedVideosMask masks secrets in the texts of a job.
 func TestPricedVideosMask(t *testing.T) {
 	const key = "sk-canary-0123456789"
-	said := llm.Job{ID: "x", State: llm.JobFailed, RawState: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &llm.Refusal{Text: "no " + key, Code: key}}
+	said := works.Job{ID: "x", State: works.JobFailed, RawState: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &works.Refusal{Text: "no " + key, Code: key}}
 	v := pricedVideos{VideoJobs: saying{said}, secrets: []string{key}}
-	started, _ := v.Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
-	polled, _ := v.Poll(t.Context(), llm.Job{})
-	for _, j := range []llm.Job{started, polled} {
+	started, _ := v.Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
+	polled, _ := v.Poll(t.Context(), works.Job{})
+	for _, j := range []works.Job{started, polled} {
 		if text, err := json.Marshal(j); err != nil || strings.Contains(string(text), key) || !strings.Contains(j.Failure, "bad key") {
 			t.Errorf("%s, %v", text, err)
 		}
@@ -42,13 +43,13 @@ func TestPricedVideosMask(t *testing.T) {
 }
 
 // A saying always returns the same job.
-type saying struct{ llm.Job }
+type saying struct{ works.Job }
 
-func (s saying) Start(context.Context, llm.VideoRequest) (llm.Job, error) { return s.Job, nil }
-func (s saying) Poll(context.Context, llm.Job) (llm.Job, error)           { return s.Job, nil }
-func (s saying) Cancel(context.Context, llm.Job) error                    { return nil }
-func (s saying) Fetch(context.Context, llm.Job, llm.VideoOutput, io.Writer) (llm.Blob, error) {
-	return llm.Blob{}, nil
+func (s saying) Start(context.Context, works.VideoRequest) (works.Job, error) { return s.Job, nil }
+func (s saying) Poll(context.Context, works.Job) (works.Job, error)           { return s.Job, nil }
+func (s saying) Cancel(context.Context, works.Job) error                      { return nil }
+func (s saying) Fetch(context.Context, works.Job, works.VideoOutput, io.Writer) (works.Blob, error) {
+	return works.Blob{}, nil
 }
 
 // A fullFile is a file on a full disk.
@@ -63,7 +64,7 @@ func TestFilmDiskFull(t *testing.T) {
 	v := newVideoServer(t, videoWires[1])
 	j := v.running(t)
 	v.answers = append(v.answers, v.text(v.wire.done))
-	_, err := (media.VideoRunner{Jobs: v.jobs()}).Download(t.Context(), j, llm.VideoOutput{}, fullFile{})
+	_, err := (media.VideoRunner{Jobs: v.jobs()}).Download(t.Context(), j, works.VideoOutput{}, fullFile{})
 	if !errors.Is(err, syscall.ENOSPC) || llm.FaultOf(err) != llm.Unknown || v.fetches != 1 {
 		t.Errorf("%v after %d downloads", err, v.fetches)
 	}
@@ -81,10 +82,10 @@ func TestVideoAddressRanOut(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, aVideo)
 	}
-	if _, err := v.jobs().Fetch(t.Context(), j, llm.VideoOutput{}, io.Discard); err == nil {
+	if _, err := v.jobs().Fetch(t.Context(), j, works.VideoOutput{}, io.Discard); err == nil {
 		t.Error("an address that ran out is none")
 	}
-	if _, err := v.jobs().Fetch(t.Context(), j, llm.VideoOutput{}, io.Discard); err != nil {
+	if _, err := v.jobs().Fetch(t.Context(), j, works.VideoOutput{}, io.Discard); err != nil {
 		t.Error(err)
 	}
 }
@@ -118,21 +119,21 @@ func TestVideoFacts(t *testing.T) {
 	yes, no := true, false
 	for _, test := range []struct {
 		model string
-		r     llm.VideoRequest
+		r     works.VideoRequest
 		words string
 	}{
-		{"gemini", llm.VideoRequest{Seconds: 5}, "4, 6 or 8 seconds, not 5"},
-		{"gemini", llm.VideoRequest{Resolution: "480p"}, "resolutions 720p, 1080p and 4k, not 480p"},
-		{"gemini", llm.VideoRequest{Ratio: "1:1"}, "aspect ratios 16:9 and 9:16, not 1:1"},
-		{"gemini", llm.VideoRequest{Audio: &no}, "cannot be turned off"},
-		{"gemini", llm.VideoRequest{Source: aFrame}, "a video to change"},
-		{"gemini", llm.VideoRequest{References: make([]llm.Blob, 4)}, "3 reference images, not 4"},
-		{"gemini", llm.VideoRequest{Resolution: "1080p", Seconds: 6}, "8 seconds"},
-		{"gemini", llm.VideoRequest{FirstFrame: aFrame, References: make([]llm.Blob, 1)}, "both reference images"},
-		{"minimax", llm.VideoRequest{Audio: &yes}, "no sound"},
-		{"minimax", llm.VideoRequest{Seconds: 16}, "5 to 15 seconds, not 16"},
-		{"minimax", llm.VideoRequest{LastFrame: aFrame}, "only with a first one"},
-		{"zai", llm.VideoRequest{References: make([]llm.Blob, 1)}, "reference images"},
+		{"gemini", works.VideoRequest{Seconds: 5}, "4, 6 or 8 seconds, not 5"},
+		{"gemini", works.VideoRequest{Resolution: "480p"}, "resolutions 720p, 1080p and 4k, not 480p"},
+		{"gemini", works.VideoRequest{Ratio: "1:1"}, "aspect ratios 16:9 and 9:16, not 1:1"},
+		{"gemini", works.VideoRequest{Audio: &no}, "cannot be turned off"},
+		{"gemini", works.VideoRequest{Source: aFrame}, "a video to change"},
+		{"gemini", works.VideoRequest{References: make([]works.Blob, 4)}, "3 reference images, not 4"},
+		{"gemini", works.VideoRequest{Resolution: "1080p", Seconds: 6}, "8 seconds"},
+		{"gemini", works.VideoRequest{FirstFrame: aFrame, References: make([]works.Blob, 1)}, "both reference images"},
+		{"minimax", works.VideoRequest{Audio: &yes}, "no sound"},
+		{"minimax", works.VideoRequest{Seconds: 16}, "5 to 15 seconds, not 16"},
+		{"minimax", works.VideoRequest{LastFrame: aFrame}, "only with a first one"},
+		{"zai", works.VideoRequest{References: make([]works.Blob, 1)}, "reference images"},
 	} {
 		m, err := media.Videos.Open(t.Context(), providers.Config{}, test.model, providers.OpenOptions{Getenv: getenv})
 		if err != nil {

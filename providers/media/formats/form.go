@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // A form is a request body other than JSON.
@@ -27,9 +27,9 @@ func multipartForm(fields map[string]any) (form, error) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		var err error
 		switch value := fields[name].(type) {
-		case *llm.Blob:
+		case *works.Blob:
 			err = writeFile(w, name, "image", *value)
-		case []llm.Blob:
+		case []works.Blob:
 			for i, blob := range value {
 				if err = writeFile(w, name, fmt.Sprintf("image-%d", i+1), blob); err != nil {
 					break
@@ -54,7 +54,7 @@ func multipartForm(fields map[string]any) (form, error) {
 }
 
 // writeFile writes an image as the form part called name.
-func writeFile(w *multipart.Writer, name, file string, b llm.Blob) error {
+func writeFile(w *multipart.Writer, name, file string, b works.Blob) error {
 	header := textproto.MIMEHeader{}
 	header.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"; filename="%s.%s"`, name, file, strings.TrimPrefix(b.MIME, "image/")))
 	header.Set("Content-Type", b.MIME)

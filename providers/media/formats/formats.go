@@ -1,8 +1,8 @@
 // Package formats implements the wire formats of models that do not chat.
 //
-//	[]string         ──► embed_*.go ──► llm.Embedded
-//	llm.ImageRequest ──► image_*.go ──► llm.ImageEvents
-//	llm.VideoRequest ──► video_*.go ──► llm.Job ──► a file
+//	[]string         ──► embed_*.go ──► works.Embedded
+//	works.ImageRequest ──► image_*.go ──► works.ImageEvents
+//	works.VideoRequest ──► video_*.go ──► works.Job ──► a file
 //
 // A file holds one format of one or more services; differences between services with the same format
 // are rows of a table. A request that may have created something is never sent twice, since each is
@@ -15,7 +15,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -26,21 +26,21 @@ func Register() { media.Register(all{}) }
 type all struct{}
 
 // Embedder implements media.Formats.
-func (all) Embedder(kind, _ string) media.Opener[llm.Embedder, catalog.Embedding] {
+func (all) Embedder(kind, _ string) media.Opener[works.Embedder, catalog.Embedding] {
 	if !hasRow(embeddingFormats, kind) {
 		return nil
 	}
-	return func(o adapter.Options, facts catalog.Embedding, secrets []string) llm.Embedder {
+	return func(o adapter.Options, facts catalog.Embedding, secrets []string) works.Embedder {
 		return pricedEmbedder{newEmbedder(o, kind), facts, secrets}
 	}
 }
 
 // ImageMaker implements media.Formats.
-func (all) ImageMaker(kind, _ string) media.Opener[llm.ImageMaker, catalog.ImageModel] {
+func (all) ImageMaker(kind, _ string) media.Opener[works.ImageMaker, catalog.ImageModel] {
 	if !hasRow(imageFormats, kind) {
 		return nil
 	}
-	return func(o adapter.Options, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
+	return func(o adapter.Options, facts catalog.ImageModel, secrets []string) works.ImageMaker {
 		m := newImageMaker(o, kind)
 		m.facts, m.secrets = facts, secrets
 		return m

@@ -16,6 +16,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/providers/wire"
 )
@@ -25,11 +26,11 @@ import (
 type imageMaker struct {
 	o         adapter.Options
 	abilities imageAbilities
-	draw      func(ctx context.Context, r llm.ImageRequest, d *imageCall) error // sends one request
-	facts     catalog.ImageModel                                                // zero if the model is unknown
-	secrets   []string                                                          // masked in everything that is returned
-	public    bool                                                              // treat local addresses as public: for tests
-	limit     int64                                                             // bytes of an image; 0 is maxImageBytes: for tests
+	draw      func(ctx context.Context, r works.ImageRequest, d *imageCall) error // sends one request
+	facts     catalog.ImageModel                                                  // zero if the model is unknown
+	secrets   []string                                                            // masked in everything that is returned
+	public    bool                                                                // treat local addresses as public: for tests
+	limit     int64                                                               // bytes of an image; 0 is maxImageBytes: for tests
 }
 
 // imageAbilities describes the features of a format, for all models.
@@ -44,36 +45,36 @@ type imageAbilities struct {
 	free                  bool // runs on the user's machine: images cost nothing
 }
 
-// Make implements llm.ImageMaker.
-func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
-	return func(yield func(llm.ImageEvent, error) bool) {
+// Make implements works.ImageMaker.
+func (m imageMaker) Make(ctx context.Context, r works.ImageRequest) iter.Seq2[works.ImageEvent, error] {
+	return func(yield func(works.ImageEvent, error) bool) {
 		d := &imageCall{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
 		r, notes, err := m.checkRequest(r)
 		if err == nil {
 			for _, note := range notes {
-				d.send(llm.ImageEvent{Note: note})
+				d.send(works.ImageEvent{Note: note})
 			}
 			d.prompt, d.format = r.Prompt, r.Format
 			err = m.ask(ctx, r, d)
 		}
-		if err == nil || d.bill != (llm.Bill{}) {
+		if err == nil || d.bill != (works.Bill{}) {
 			bill := m.facts.Bill(d.bill)
 			bill.Priced = bill.Priced || m.abilities.free
-			d.send(llm.ImageEvent{Done: &bill})
+			d.send(works.ImageEvent{Done: &bill})
 		}
 		switch {
 		case err == nil, d.left:
 		case ctx.Err() != nil:
-			yield(llm.ImageEvent{}, context.Cause(ctx))
+			yield(works.ImageEvent{}, context.Cause(ctx))
 		default:
-			yield(llm.ImageEvent{}, media.WithPurpose(wire.MaskError(m.o.WithProvider(err), m.secrets), "image"))
+			yield(works.ImageEvent{}, media.WithPurpose(wire.MaskError(m.o.WithProvider(err), m.secrets), "image"))
 		}
 	}
 }
 
 // ask sends r, in several requests if one cannot request that many images. It stops when the prompt
 // is refused, since it would be refused again.
-func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
+func (m imageMaker) ask(ctx context.Context, r works.ImageRequest, d *imageCall) error {
 	wanted := r.N
 	d.wanted = wanted
 	for left := wanted; left > 0; left -= r.N {
@@ -111,10 +112,10 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 type imageCall struct {
 	ctx            context.Context
 	m              imageMaker
-	yield          func(llm.ImageEvent, error) bool
+	yield          func(works.ImageEvent, error) bool
 	secrets        func(string) string // masks secrets
 	prompt, format string
-	bill           llm.Bill
+	bill           works.Bill
 	refused        int // number of refused images
 	wanted         int // number of requested images
 	surplus        int // number of images beyond wanted
@@ -125,7 +126,7 @@ type imageCall struct {
 }
 
 // send sends e, unless the consumer left.
-func (d *imageCall) send(e llm.ImageEvent) { d.left = d.left || !d.yield(e, nil) }
+func (d *imageCall) send(e works.ImageEvent) { d.left = d.left || !d.yield(e, nil) }
 
 // isOver reports whether to stop sending.
 func (d *imageCall) isOver() bool { return d.left || d.ctx.Err() != nil }
@@ -161,12 +162,12 @@ func (d *imageCall) addUsage(raw []byte) {
 }
 
 // sendNote sends a notice for the user.
-func (d *imageCall) sendNote(text string) { d.send(llm.ImageEvent{Note: d.secrets(text)}) }
+func (d *imageCall) sendNote(text string) { d.send(works.ImageEvent{Note: d.secrets(text)}) }
 
 // sendText sends text of the model.
 func (d *imageCall) sendText(text string) {
 	if text = strings.TrimSpace(text); text != "" {
-		d.send(llm.ImageEvent{Text: d.secrets(text)})
+		d.send(works.ImageEvent{Text: d.secrets(text)})
 	}
 }
 
@@ -179,11 +180,11 @@ func (d *imageCall) sendRevisedPrompt(prompt string) {
 }
 
 // sendRefusal sends a refusal instead of an image.
-func (d *imageCall) sendRefusal(r llm.Refusal) {
+func (d *imageCall) sendRefusal(r works.Refusal) {
 	d.refused++
 	d.declined = d.declined || r.Stage == "input"
 	r.Text = d.secrets(r.Text)
-	d.send(llm.ImageEvent{Refused: &r})
+	d.send(works.ImageEvent{Refused: &r})
 }
 
 // sendImage sends a finished image. It drops images beyond the requested number, and records the
@@ -210,7 +211,7 @@ func (d *imageCall) sendImage(i sentImage) {
 	if want, got := d.format, strings.TrimSuffix(strings.TrimPrefix(blob.MIME, "image/"), "+xml"); want != "" && got != want {
 		d.sendNote(fmt.Sprintf("%s sent %s instead of %s", d.m.o.Provider, got, want))
 	}
-	d.send(llm.ImageEvent{Image: blob})
+	d.send(works.ImageEvent{Image: blob})
 }
 
 // maxPartials bounds how many unfinished images are shown.
@@ -222,7 +223,7 @@ func (d *imageCall) sendPartial(b64 string) {
 		return
 	}
 	if blob, err := d.readImage(sentImage{base64: b64}); err == nil {
-		d.send(llm.ImageEvent{Partial: blob})
+		d.send(works.ImageEvent{Partial: blob})
 	}
 }
 
@@ -236,7 +237,7 @@ type sentImage struct {
 func (i sentImage) isEmpty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
 
 // readImage decodes or downloads an image. It takes the MIME type from the bytes.
-func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
+func (d *imageCall) readImage(i sentImage) (*works.Blob, error) {
 	data := i.data
 	switch text := i.base64 + i.url; {
 	case data != nil:
@@ -262,7 +263,7 @@ func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 	if kind == "" {
 		return nil, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("sent %d bytes that are not an image", len(data))}
 	}
-	return &llm.Blob{MIME: kind, Data: data}, nil
+	return &works.Blob{MIME: kind, Data: data}, nil
 }
 
 // fetchAttempts bounds how often an image is downloaded, which costs nothing.
@@ -294,7 +295,7 @@ func toBase64(data []byte) string { return base64.StdEncoding.EncodeToString(dat
 
 // refusalOf returns the refusal that an error reports; nil if it reports none. OpenAI adds the stage
 // and the reasons.
-func refusalOf(err error) *llm.Refusal {
+func refusalOf(err error) *works.Refusal {
 	var (
 		e *llm.Error
 		a *wire.Answer
@@ -302,7 +303,7 @@ func refusalOf(err error) *llm.Refusal {
 	if !errors.As(err, &e) || e.Fault != llm.ContentFilter {
 		return nil
 	}
-	r := &llm.Refusal{Code: e.Code, Text: e.Message}
+	r := &works.Refusal{Code: e.Code, Text: e.Message}
 	if !errors.As(e.Err, &a) {
 		return r
 	}

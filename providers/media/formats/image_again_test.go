@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -36,19 +36,19 @@ func TestAsksAgainOnlyIfNothingWasMade(t *testing.T) {
 		server := newImageServer(t, test.first, good)
 		var waited time.Duration
 		m := media.WithRetries(openAISuite.maker(server.URL), func(_ context.Context, d time.Duration) error { waited += d; return nil })
-		o := made(t, m, llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, m, works.ImageRequest{Prompt: "a fox"})
 		if len(server.seen()) != test.requests || len(o.notes) != test.notes || (o.err == nil) != test.good || (waited > 0) != (test.notes > 0) {
 			t.Errorf("%s: %d requests, notes %q, %v", test.name, len(server.seen()), o.notes, o.err)
 		}
 	}
 	server := newImageServer(t, fails(429))
 	m := media.WithRetries(openAISuite.maker(server.URL), func(context.Context, time.Duration) error { return nil })
-	if o := made(t, m, llm.ImageRequest{Prompt: "a fox"}); o.err == nil || len(server.seen()) != 4 {
+	if o := made(t, m, works.ImageRequest{Prompt: "a fox"}); o.err == nil || len(server.seen()) != 4 {
 		t.Errorf("for ever: %d requests, %v", len(server.seen()), o.err)
 	}
 	m = media.WithRetries(openAISuite.maker(server.URL), func(context.Context, time.Duration) error { return context.Canceled })
 	var last error
-	for _, last = range m.Make(t.Context(), llm.ImageRequest{Prompt: "a fox"}) {
+	for _, last = range m.Make(t.Context(), works.ImageRequest{Prompt: "a fox"}) {
 	}
 	if !errors.Is(last, context.Canceled) || media.MayBePaid(last) {
 		t.Errorf("stopped before it is sent again: %v, may be paid: %t", last, media.MayBePaid(last))

@@ -14,6 +14,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // Limits of requests to all models.
@@ -27,9 +28,9 @@ const (
 // checkRequest returns r reduced to the features of the format, with notes about dropped options.
 // The error has the fault Unsupported for an unsupported option that would change the result or its
 // cost, and InvalidRequest for contradictions.
-func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
+func (m imageMaker) checkRequest(r works.ImageRequest) (works.ImageRequest, []string, error) {
 	r.N = max(r.N, 1)
-	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
+	for _, check := range []func(*works.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
 		if err := check(&r); err != nil {
 			return r, nil, err
 		}
@@ -63,7 +64,7 @@ func invalid(format string, args ...any) error {
 	return &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-func (m imageMaker) checkPrompt(r *llm.ImageRequest) error {
+func (m imageMaker) checkPrompt(r *works.ImageRequest) error {
 	has, most := utf8.RuneCountInString(r.Prompt), m.facts.MaxPrompt
 	if strings.TrimSpace(r.Prompt) == "" {
 		return invalid("the prompt is empty")
@@ -74,7 +75,7 @@ func (m imageMaker) checkPrompt(r *llm.ImageRequest) error {
 	return nil
 }
 
-func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
+func (m imageMaker) checkInputs(r *works.ImageRequest) error {
 	most := m.abilities.inputs
 	if m.hasFacts() {
 		most = min(most, m.facts.Inputs)
@@ -115,7 +116,7 @@ var inputTypes = []string{"image/png", "image/jpeg", "image/webp"}
 func (m imageMaker) hasFacts() bool { return m.facts.ID != "" }
 
 // inputName returns the name of an input in errors.
-func inputName(b llm.Blob, i int) string {
+func inputName(b works.Blob, i int) string {
 	if b.Name != "" {
 		return b.Name
 	}
@@ -124,7 +125,7 @@ func inputName(b llm.Blob, i int) string {
 
 // checkMask checks that a mask has the size of the first image and that some of it is transparent,
 // which marks the area to change.
-func (m imageMaker) checkMask(r *llm.ImageRequest) error {
+func (m imageMaker) checkMask(r *works.ImageRequest) error {
 	if r.Mask == nil {
 		return nil
 	}
@@ -158,7 +159,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 }
 
 // checkOutput checks number, background, quality and format against the model's abilities.
-func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
+func (m imageMaker) checkOutput(r *works.ImageRequest) error {
 	most := maxImages
 	if m.abilities.n == 0 && m.facts.MaxN > 0 {
 		most = m.facts.MaxN
@@ -181,12 +182,12 @@ func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 }
 
 // size returns s in a form that the format supports: unchanged, or in pixels.
-func (m imageMaker) size(s llm.Size) (llm.Size, error) {
+func (m imageMaker) size(s works.Size) (works.Size, error) {
 	facts, can := m.facts, m.abilities
 	inRatios := len(facts.Ratios) == 0 || slices.Contains(facts.Ratios, s.Ratio)
 	inTiers := len(facts.Tiers) == 0 || slices.Contains(facts.Tiers, s.Tier)
 	switch {
-	case s == (llm.Size{}):
+	case s == (works.Size{}):
 		return s, nil
 	case s.Width > 0 && !can.pixels:
 		return s, m.unsupported("takes no size in pixels: %s", m.sizes())
@@ -198,7 +199,7 @@ func (m imageMaker) size(s llm.Size) (llm.Size, error) {
 		return s, m.unsupported("makes no images of %s: %s", s, m.sizes())
 	}
 	for _, name := range facts.Sizes {
-		if listed, err := llm.ParseSize(name); err == nil && (s.Tier == "" || s.Tier == "1K") && sameAspect(listed.Aspect(), max(s.Aspect(), 0)) {
+		if listed, err := works.ParseSize(name); err == nil && (s.Tier == "" || s.Tier == "1K") && sameAspect(listed.Aspect(), max(s.Aspect(), 0)) {
 			return listed, nil
 		}
 	}
@@ -223,7 +224,7 @@ func sameAspect(a, b float64) bool {
 }
 
 // checkPixels checks a size in pixels against what the model accepts.
-func (m imageMaker) checkPixels(s llm.Size) error {
+func (m imageMaker) checkPixels(s works.Size) error {
 	facts := m.facts
 	aspect := s.Aspect()
 	switch {

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // compileGeminiImage returns a generateContent request for one image. There is no field for the
 // number of images.
-func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any) {
+func compileGeminiImage(o adapter.Options, r works.ImageRequest) (url string, body map[string]any) {
 	var parts []any
 	for _, in := range r.Inputs {
 		parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": in.MIME, "data": toBase64(in.Data)}})
@@ -80,7 +80,7 @@ func decodeGeminiImage(text []byte, d *imageCall) error {
 		}
 	}
 	if reason := a.PromptFeedback.BlockReason; reason != "" {
-		d.sendRefusal(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
+		d.sendRefusal(works.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
 		return nil
 	}
 	images, words := 0, []string(nil)
@@ -107,7 +107,7 @@ func decodeGeminiImage(text []byte, d *imageCall) error {
 		said = cmp.Or(c.FinishMessage, said)
 	}
 	if refused || said != "" {
-		d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+		d.sendRefusal(works.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/wire"
 )
 
@@ -24,7 +24,7 @@ type imageFormat struct {
 	stream bool      // can stream unfinished images
 	edits  *editForm // nil if edits are JSON
 	// compile returns the address and the body of a request.
-	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
+	compile func(o adapter.Options, r works.ImageRequest) (url string, body map[string]any)
 	// decode sends the content of an answer to d.
 	decode func(text []byte, d *imageCall) error
 }
@@ -53,11 +53,11 @@ var imageFormats = []imageFormat{
 func newImageMaker(o adapter.Options, kind string) imageMaker {
 	f := rowOf(imageFormats, kind)
 	o = o.WithDefaults()
-	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *imageCall) error { return f.draw(ctx, o, r, d) }}
+	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r works.ImageRequest, d *imageCall) error { return f.draw(ctx, o, r, d) }}
 }
 
 // draw sends one request for r.
-func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *imageCall) error {
+func (f imageFormat) draw(ctx context.Context, o adapter.Options, r works.ImageRequest, d *imageCall) error {
 	url, body := f.compile(o, r)
 	client := adapter.Client{HTTP: o.HTTP, Headers: o.RequestHeaders(f.key)}
 	if r.Partials = min(r.Partials, 3); f.stream && r.Partials > 0 {
@@ -71,7 +71,7 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 }
 
 // ask sends a request for r and reads its answer.
-func (f imageFormat) ask(ctx context.Context, client adapter.Client, url string, body any, r llm.ImageRequest, d *imageCall) error {
+func (f imageFormat) ask(ctx context.Context, client adapter.Client, url string, body any, r works.ImageRequest, d *imageCall) error {
 	if f.stream && r.Partials > 0 {
 		return f.readEvents(ctx, client, url, body, d)
 	}
@@ -156,7 +156,7 @@ func (d *imageCall) sendEvent(e imageEvent) (finished, known bool) {
 }
 
 // dataURL returns b as a data URL.
-func dataURL(b llm.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
+func dataURL(b works.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
 
 // fields removes fields with zero or empty values from all, except the prompt, and returns all.
 func fields(all map[string]any) map[string]any {

@@ -12,6 +12,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // each formats each of several values, joined with commas.
@@ -159,18 +160,18 @@ func TestImageRequests(t *testing.T) {
 	for _, test := range []struct {
 		suite           imageSuite
 		provider, model string
-		r               llm.ImageRequest
+		r               works.ImageRequest
 		want, not       []string
 		notes           int
 	}{
-		{geminiImageSuite, "gemini", "gemini-3.1-flash-image", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}, Quality: "high"}, []string{`"aspectRatio":"16:9"`, `"imageSize":"2K"`}, []string{"quality", "high"}, 1},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Size: llm.Size{Ratio: "9:19.5", Tier: "2K"}, Quality: "low", N: 2}, []string{`"aspect_ratio":"9:19.5"`, `"resolution":"2k"`, `"n":2`, `"quality":"low"`}, []string{"size", "seed"}, 1},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Inputs: []llm.Blob{{Data: pngImage}}}, []string{`"image":{"type":"image_url","url":"data:image/png`}, []string{`"images"`}, 1},
-		{qwenImageSuite, "qwen", "qwen-image-3.0", llm.ImageRequest{Size: llm.Size{Width: 1024, Height: 768}, N: 2}, []string{`"size":"1024*768"`, `"n":2`}, nil, 0},
-		{glmImageSuite, "zai", "glm-image", llm.ImageRequest{Size: llm.Size{Ratio: "4:3"}, Format: "webp"}, []string{`"size":"1152x864"`}, []string{`"n"`, "webp"}, 1},
-		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Size: llm.Size{Ratio: "16:9"}}, []string{`"aspect_ratio":"16:9"`}, []string{"width"}, 0},
-		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}}, []string{`"width":2688`, `"height":1512`}, []string{"aspect_ratio"}, 0},
-		{openRouterImageSuite, "openrouter", "openai/gpt-image-2", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}, Transparent: true, Format: "webp", N: 2}, []string{`"aspect_ratio":"16:9"`, `"resolution":"2K"`, `"background":"transparent"`, `"output_format":"webp"`}, nil, 1},
+		{geminiImageSuite, "gemini", "gemini-3.1-flash-image", works.ImageRequest{Size: works.Size{Ratio: "16:9", Tier: "2K"}, Quality: "high"}, []string{`"aspectRatio":"16:9"`, `"imageSize":"2K"`}, []string{"quality", "high"}, 1},
+		{grokImageSuite, "xai", "grok-imagine-image", works.ImageRequest{Size: works.Size{Ratio: "9:19.5", Tier: "2K"}, Quality: "low", N: 2}, []string{`"aspect_ratio":"9:19.5"`, `"resolution":"2k"`, `"n":2`, `"quality":"low"`}, []string{"size", "seed"}, 1},
+		{grokImageSuite, "xai", "grok-imagine-image", works.ImageRequest{Inputs: []works.Blob{{Data: pngImage}}}, []string{`"image":{"type":"image_url","url":"data:image/png`}, []string{`"images"`}, 1},
+		{qwenImageSuite, "qwen", "qwen-image-3.0", works.ImageRequest{Size: works.Size{Width: 1024, Height: 768}, N: 2}, []string{`"size":"1024*768"`, `"n":2`}, nil, 0},
+		{glmImageSuite, "zai", "glm-image", works.ImageRequest{Size: works.Size{Ratio: "4:3"}, Format: "webp"}, []string{`"size":"1152x864"`}, []string{`"n"`, "webp"}, 1},
+		{miniMaxImageSuite, "minimax", "image-01", works.ImageRequest{Size: works.Size{Ratio: "16:9"}}, []string{`"aspect_ratio":"16:9"`}, []string{"width"}, 0},
+		{miniMaxImageSuite, "minimax", "image-01", works.ImageRequest{Size: works.Size{Ratio: "16:9", Tier: "2K"}}, []string{`"width":2688`, `"height":1512`}, []string{"aspect_ratio"}, 0},
+		{openRouterImageSuite, "openrouter", "openai/gpt-image-2", works.ImageRequest{Size: works.Size{Ratio: "16:9", Tier: "2K"}, Transparent: true, Format: "webp", N: 2}, []string{`"aspect_ratio":"16:9"`, `"resolution":"2K"`, `"background":"transparent"`, `"output_format":"webp"`}, nil, 1},
 	} {
 		server := newImageServer(t, saysJSON(test.suite.answer(slices.Repeat([][]byte{pngImage}, max(test.r.N, 1))...)))
 		m := test.suite.maker(server.URL)
@@ -201,24 +202,24 @@ func TestImageRequests(t *testing.T) {
 // TestImageServicesThatCannot checks that options without a field at a service are rejected, not
 // dropped.
 func TestImageServicesThatCannot(t *testing.T) {
-	input := []llm.Blob{{Data: pngImage}}
+	input := []works.Blob{{Data: pngImage}}
 	for _, test := range []struct {
 		suite           imageSuite
 		provider, model string
-		r               llm.ImageRequest
+		r               works.ImageRequest
 	}{
-		{geminiImageSuite, "gemini", "gemini-3-pro-image", llm.ImageRequest{Inputs: input, Mask: &llm.Blob{Data: pngMask}}},
-		{geminiImageSuite, "gemini", "gemini-3-pro-image", llm.ImageRequest{Size: llm.Size{Width: 1024, Height: 1024}}},
-		{geminiImageSuite, "gemini", "gemini-3-pro-image", llm.ImageRequest{Size: llm.Size{Ratio: "7:5"}}},
-		{geminiImageSuite, "gemini", "gemini-3-pro-image", llm.ImageRequest{Transparent: true}},
-		{geminiImageSuite, "gemini", "gemini-3-pro-image", llm.ImageRequest{N: 11}},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Size: llm.Size{Tier: "4K"}}},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Inputs: []llm.Blob{{Data: pngImage}, {Data: pngImage}, {Data: pngImage}, {Data: pngImage}}}},
-		{qwenImageSuite, "qwen", "wan2.6-t2i", llm.ImageRequest{Inputs: input}},
-		{glmImageSuite, "zai", "glm-image", llm.ImageRequest{Inputs: input}},
-		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Prompt: strings.Repeat("a", 1501)}},
-		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Size: llm.Size{Width: 1001, Height: 1001}}},
-		{openRouterImageSuite, "openrouter", "openai/gpt-image-2", llm.ImageRequest{Inputs: input, Mask: &llm.Blob{Data: pngMask}}},
+		{geminiImageSuite, "gemini", "gemini-3-pro-image", works.ImageRequest{Inputs: input, Mask: &works.Blob{Data: pngMask}}},
+		{geminiImageSuite, "gemini", "gemini-3-pro-image", works.ImageRequest{Size: works.Size{Width: 1024, Height: 1024}}},
+		{geminiImageSuite, "gemini", "gemini-3-pro-image", works.ImageRequest{Size: works.Size{Ratio: "7:5"}}},
+		{geminiImageSuite, "gemini", "gemini-3-pro-image", works.ImageRequest{Transparent: true}},
+		{geminiImageSuite, "gemini", "gemini-3-pro-image", works.ImageRequest{N: 11}},
+		{grokImageSuite, "xai", "grok-imagine-image", works.ImageRequest{Size: works.Size{Tier: "4K"}}},
+		{grokImageSuite, "xai", "grok-imagine-image", works.ImageRequest{Inputs: []works.Blob{{Data: pngImage}, {Data: pngImage}, {Data: pngImage}, {Data: pngImage}}}},
+		{qwenImageSuite, "qwen", "wan2.6-t2i", works.ImageRequest{Inputs: input}},
+		{glmImageSuite, "zai", "glm-image", works.ImageRequest{Inputs: input}},
+		{miniMaxImageSuite, "minimax", "image-01", works.ImageRequest{Prompt: strings.Repeat("a", 1501)}},
+		{miniMaxImageSuite, "minimax", "image-01", works.ImageRequest{Size: works.Size{Width: 1001, Height: 1001}}},
+		{openRouterImageSuite, "openrouter", "openai/gpt-image-2", works.ImageRequest{Inputs: input, Mask: &works.Blob{Data: pngMask}}},
 	} {
 		server := newImageServer(t, saysJSON(test.suite.answer(pngImage)))
 		m := test.suite.maker(server.URL)
@@ -241,18 +242,18 @@ func TestImagesThatWereBlockedInPart(t *testing.T) {
 		{miniMaxImageSuite, fmt.Sprintf(`{"data":{"image_base64":[%q,%q]},"metadata":{"success_count":"2","failed_count":"2"},"base_resp":{"status_code":0}}`, b64(pngImage), b64(pngOther))},
 	} {
 		server := newImageServer(t, saysJSON(test.answer))
-		o := made(t, test.suite.maker(server.URL), llm.ImageRequest{Prompt: "foxes", N: 4})
+		o := made(t, test.suite.maker(server.URL), works.ImageRequest{Prompt: "foxes", N: 4})
 		if o.err != nil || len(o.images) != 2 || len(o.refused) != 2 || o.bill.Images != 2 || len(o.notes) != 0 {
 			t.Errorf("%s: %d images, %d refused, notes %q, %v", test.suite.kind, len(o.images), len(o.refused), o.notes, o.err)
 		}
 	}
 	server := newImageServer(t, saysJSON(geminiDrew(pngImage)), saysJSON(`{"candidates":[{"finishReason":"IMAGE_SAFETY"}]}`), saysJSON(geminiDrew(pngImage)))
-	o := made(t, geminiImageSuite.maker(server.URL), llm.ImageRequest{Prompt: "foxes", N: 3})
+	o := made(t, geminiImageSuite.maker(server.URL), works.ImageRequest{Prompt: "foxes", N: 3})
 	if o.err != nil || len(o.images) != 2 || len(o.refused) != 1 || len(server.seen()) != 3 {
 		t.Errorf("gemini: %d images, %d refused, %v", len(o.images), len(o.refused), o.err)
 	}
 	server = newImageServer(t, saysJSON(`{"promptFeedback":{"blockReason":"SAFETY"}}`))
-	if o = made(t, geminiImageSuite.maker(server.URL), llm.ImageRequest{Prompt: "foxes", N: 3}); len(o.refused) != 1 || len(server.seen()) != 1 {
+	if o = made(t, geminiImageSuite.maker(server.URL), works.ImageRequest{Prompt: "foxes", N: 3}); len(o.refused) != 1 || len(server.seen()) != 1 {
 		t.Errorf("a prompt that is blocked: %d refused by %d requests", len(o.refused), len(server.seen()))
 	}
 }
@@ -272,7 +273,7 @@ func TestImageBills(t *testing.T) {
 		server := newImageServer(t, saysJSON(test.suite.answer(pngImage)))
 		m := test.suite.maker(server.URL)
 		m.facts = imageFacts(t, test.provider, test.model)
-		o := made(t, m, llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, m, works.ImageRequest{Prompt: "a fox"})
 		if o.bill == nil || !o.bill.Priced || o.bill.Reported != test.exact || o.bill.USD < test.usd*0.999 || o.bill.USD > test.usd*1.001 {
 			t.Errorf("%s: %+v, want %g", test.model, o.bill, test.usd)
 		}
@@ -284,7 +285,7 @@ func TestLocalImagesAreFree(t *testing.T) {
 		server := newImageServer(t, saysJSON(openAILinks("data:image/png;base64,"+b64(pngImage))))
 		s := openAISuite
 		s.kind = kind
-		if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}); o.bill == nil || !o.bill.Priced || o.bill.USD != 0 {
+		if o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"}); o.bill == nil || !o.bill.Priced || o.bill.USD != 0 {
 			t.Errorf("%s: %+v", kind, o.bill)
 		}
 	}
@@ -306,7 +307,7 @@ func TestPartialImagesOfOpenRouter(t *testing.T) {
 		server := newImageServer(t, saysEvents(test.events...))
 		m := openRouterImageSuite.maker(server.URL)
 		m.facts = catalog.ImageModel{ID: "m", Partials: true}
-		o := made(t, m, llm.ImageRequest{Prompt: "a fox", Partials: 2})
+		o := made(t, m, works.ImageRequest{Prompt: "a fox", Partials: 2})
 		fault := llm.Fault("")
 		if o.err != nil {
 			fault = llm.FaultOf(o.err)
@@ -328,7 +329,7 @@ func TestProseForImages(t *testing.T) {
 	})
 	m := openRouterImageSuite.maker(server.URL)
 	m.facts = catalog.ImageModel{ID: "m", Partials: true}
-	o := made(t, m, llm.ImageRequest{Prompt: "a fox", Partials: 2})
+	o := made(t, m, works.ImageRequest{Prompt: "a fox", Partials: 2})
 	if fault := (*llm.Error)(nil); !errors.As(o.err, &fault) || fault.Fault != llm.Server || fault.Message != "no healthy upstream" {
 		t.Errorf("%v", o.err)
 	}
@@ -338,7 +339,7 @@ func TestProseForImages(t *testing.T) {
 func TestSurplusImages(t *testing.T) {
 	server := newImageServer(t, saysJSON(miniMaxImageSuite.answer(slices.Repeat([][]byte{pngImage}, 500)...)))
 	m := miniMaxImageSuite.maker(server.URL)
-	o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 2})
+	o := made(t, m, works.ImageRequest{Prompt: "a fox", N: 2})
 	if o.err != nil || len(o.images) != 2 || len(o.notes) != 1 || !strings.Contains(o.notes[0], "more images") {
 		t.Errorf("%d images, notes %q, %v", len(o.images), o.notes, o.err)
 	}
@@ -357,7 +358,7 @@ func TestEndlessImageDownload(t *testing.T) {
 	}
 	server := newImageServer(t, saysJSON(""), file)
 	server.answers[0] = saysJSON(grokImageSuite.links(server.URL + "/file.png"))
-	o := made(t, smaller(t, grokImageSuite.maker(server.URL)), llm.ImageRequest{Prompt: "a fox"})
+	o := made(t, smaller(t, grokImageSuite.maker(server.URL)), works.ImageRequest{Prompt: "a fox"})
 	if o.err == nil || len(o.images) > 0 || !strings.Contains(o.err.Error(), "larger than 4 MB") || len(server.seen()) != 2 {
 		t.Errorf("%d images by %d requests, %v", len(o.images), len(server.seen()), o.err)
 	}

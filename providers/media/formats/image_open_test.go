@@ -6,6 +6,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -49,7 +50,7 @@ func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := made(t, m.Service, llm.ImageRequest{Prompt: "a fox"}); o.err != nil || server.seen()[0].path != "/v1beta/models/gemini-3.1-flash-image:generateContent" {
+	if o := made(t, m.Service, works.ImageRequest{Prompt: "a fox"}); o.err != nil || server.seen()[0].path != "/v1beta/models/gemini-3.1-flash-image:generateContent" {
 		t.Errorf("asked %s, %v", server.seen()[0].path, o.err)
 	}
 }

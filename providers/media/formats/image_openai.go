@@ -13,10 +13,11 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // compileOpenAIImage returns a request in OpenAI's format. Kind "openai" is any server with it.
-func compileOpenAIImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileOpenAIImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	body = fields(map[string]any{
 		"model": o.Model, "prompt": r.Prompt, "n": several(r.N), "size": pixels(r.Size), "quality": r.Quality, "output_format": r.Format,
 	})
@@ -32,7 +33,7 @@ func compileOpenAIImage(o adapter.Options, r llm.ImageRequest) (address string, 
 
 // compileLocalImage returns a request to Ollama or vLLM-Omni, from which base64 has to be requested
 // (documentation of November 2026); others send it anyway or reject the field.
-func compileLocalImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileLocalImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	address, body = compileOpenAIImage(o, r)
 	body["response_format"] = "b64_json"
 	return address, body
@@ -46,7 +47,7 @@ type editForm struct {
 
 // edit sends an edit. Servers differ in the names of the form parts, and reject wrong ones with
 // status 422 before they generate anything, so it then tries the other name once.
-func (f imageFormat) edit(ctx context.Context, client adapter.Client, url string, fields map[string]any, r llm.ImageRequest, d *imageCall) error {
+func (f imageFormat) edit(ctx context.Context, client adapter.Client, url string, fields map[string]any, r works.ImageRequest, d *imageCall) error {
 	list := len(r.Inputs) > 1 && !f.edits.repeated
 	for attempt := 0; ; attempt++ {
 		parts, images := maps.Clone(fields), "image"
@@ -59,7 +60,7 @@ func (f imageFormat) edit(ctx context.Context, client adapter.Client, url string
 			if f.edits.whiteMask {
 				mask, data = "mask_image", whiteMask(data)
 			}
-			parts[mask] = &llm.Blob{MIME: "image/png", Data: data}
+			parts[mask] = &works.Blob{MIME: "image/png", Data: data}
 		}
 		body, err := multipartForm(parts)
 		if err != nil {

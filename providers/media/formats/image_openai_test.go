@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // openAIImageAnswer writes images as OpenAI does.
@@ -72,7 +73,7 @@ func TestOpenAIImageRequest(t *testing.T) {
 	server := newImageServer(t, saysJSON(openAIImageAnswer(pngImage)))
 	m := openAISuite.maker(server.URL)
 	m.o.Model, m.facts = "gpt-image-2", imageFacts(t, "openai", "gpt-image-2")
-	o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 1, Size: llm.Size{Ratio: "16:9", Tier: "2K"}, Quality: "low", Format: "webp", Transparent: true})
+	o := made(t, m, works.ImageRequest{Prompt: "a fox", N: 1, Size: works.Size{Ratio: "16:9", Tier: "2K"}, Quality: "low", Format: "webp", Transparent: true})
 	got := fmt.Sprint(server.seen()[0].json)
 	for _, want := range []string{"size:2560x1440", "quality:low", "output_format:webp", "background:transparent", "prompt:a fox"} {
 		if !strings.Contains(got, want) {
@@ -101,7 +102,7 @@ func TestImagePartNames(t *testing.T) {
 		server := newImageServer(t, says(422, "application/json", `{"detail":"field required"}`), saysJSON(openAIImageAnswer(pngImage)))
 		s := openAISuite
 		s.kind = test.kind
-		r := llm.ImageRequest{Prompt: "darker", Inputs: []llm.Blob{{Data: pngImage}, {Data: pngOther}}[:test.n]}
+		r := works.ImageRequest{Prompt: "darker", Inputs: []works.Blob{{Data: pngImage}, {Data: pngOther}}[:test.n]}
 		o := made(t, s.maker(server.URL), r)
 		got := server.seen()
 		if o.err != nil || len(got) != 2 || !strings.HasPrefix(got[0].files[0], test.first) || !strings.HasPrefix(got[1].files[0], test.then) {
@@ -136,7 +137,7 @@ func TestOmniMaskIsWhite(t *testing.T) {
 	})
 	s := openAISuite
 	s.kind = "vllm"
-	o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "darker", Inputs: []llm.Blob{{Data: pngImage}}, Mask: &llm.Blob{Data: b.Bytes()}})
+	o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "darker", Inputs: []works.Blob{{Data: pngImage}}, Mask: &works.Blob{Data: b.Bytes()}})
 	if o.err != nil || sent == nil {
 		t.Fatal(o.err)
 	}
@@ -186,9 +187,9 @@ func TestOpenAIPartialImages(t *testing.T) {
 		server := newImageServer(t, test.handler)
 		m := openAISuite.maker(server.URL)
 		m.facts = imageFacts(t, "openai", "gpt-image-2")
-		r := llm.ImageRequest{Prompt: "a fox", Partials: 3}
+		r := works.ImageRequest{Prompt: "a fox", Partials: 3}
 		if test.kind == "image_edit" {
-			r.Inputs = []llm.Blob{{Data: pngImage}}
+			r.Inputs = []works.Blob{{Data: pngImage}}
 		}
 		o := made(t, m, r)
 		fault := llm.Fault("")
@@ -215,7 +216,7 @@ func TestEndlessImageAnswer(t *testing.T) {
 			}
 		}
 	})
-	if o := made(t, smaller(t, openAISuite.maker(server.URL)), llm.ImageRequest{Prompt: "a fox"}); o.err == nil || !strings.Contains(o.err.Error(), "answered with more than") {
+	if o := made(t, smaller(t, openAISuite.maker(server.URL)), works.ImageRequest{Prompt: "a fox"}); o.err == nil || !strings.Contains(o.err.Error(), "answered with more than") {
 		t.Errorf("%v", o.err)
 	}
 }
@@ -232,13 +233,13 @@ func TestOpenAIImageFormats(t *testing.T) {
 		{"svg", script, "image/svg+xml", []string{"", ""}},
 		{"svg", "\ufeff\n<svg/>", "image/svg+xml", []string{"", ""}},
 	} {
-		for _, inputs := range [][]llm.Blob{nil, {{Data: pngImage}}} {
+		for _, inputs := range [][]works.Blob{nil, {{Data: pngImage}}} {
 			images := [][]byte{[]byte(test.image), []byte(test.image)}[:3-len(test.requests)]
 			answer := strings.Replace(openAIImageAnswer(images...), `"usage"`, `"svg_usage":{"model":"gpt-6-sol","total_tokens":900},"usage"`, 1)
 			server := newImageServer(t, saysJSON(answer))
 			m := openAISuite.maker(server.URL)
 			m.o.Model, m.facts = "gpt-image-2.6-flare", imageFacts(t, "openai", "gpt-image-2.6-flare")
-			o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 2, Format: test.format, Partials: 1, Inputs: inputs})
+			o := made(t, m, works.ImageRequest{Prompt: "a fox", N: 2, Format: test.format, Partials: 1, Inputs: inputs})
 			if o.err != nil || len(o.images) != 2 || o.images[1].MIME != test.mime || string(o.images[1].Data) != test.image {
 				t.Errorf("%s: %+v", test.format, o)
 			}
@@ -270,18 +271,18 @@ func TestOpenAIImageFormats(t *testing.T) {
 		server := newImageServer(t, saysJSON(openAIImageAnswer([]byte(image))))
 		m := openAISuite.maker(server.URL)
 		m.facts = imageFacts(t, "openai", "gpt-image-2.6-sunburst")
-		if o := made(t, m, llm.ImageRequest{Prompt: "a fox", Format: format, Partials: 1}); o.err != nil || len(o.images) != 1 || server.seen()[0].json["stream"] != nil {
+		if o := made(t, m, works.ImageRequest{Prompt: "a fox", Format: format, Partials: 1}); o.err != nil || len(o.images) != 1 || server.seen()[0].json["stream"] != nil {
 			t.Errorf("%s: %+v, sent %s", format, o, server.seen()[0].body)
 		}
 	}
 	for _, text := range []string{"<html><svg></svg></html>", "<!DOCTYPE html>", "<!--", "<?xml", "<svg>\xff", "svg", "<s"} {
 		server := newImageServer(t, saysJSON(openAIImageAnswer([]byte(text))))
-		if o := made(t, openAISuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox", Format: "svg"}); len(o.images) > 0 || o.err == nil {
+		if o := made(t, openAISuite.maker(server.URL), works.ImageRequest{Prompt: "a fox", Format: "svg"}); len(o.images) > 0 || o.err == nil {
 			t.Errorf("%q is taken for an image: %+v", text, o)
 		}
 	}
 	server := newImageServer(t, saysJSON(openAIImageAnswer([]byte("<svg/>"))))
-	if o := made(t, openAISuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}); len(o.images) > 0 || o.err == nil {
+	if o := made(t, openAISuite.maker(server.URL), works.ImageRequest{Prompt: "a fox"}); len(o.images) > 0 || o.err == nil {
 		t.Errorf("an SVG that nobody asked for: %+v", o)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // compileGrokImage returns a request to xAI, whose edits are JSON too. It requests base64, since
 // addresses of images expire.
-func compileGrokImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileGrokImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	var inputs []any
 	for _, in := range r.Inputs {
 		inputs = append(inputs, map[string]any{"url": dataURL(in), "type": "image_url"})
@@ -42,7 +42,7 @@ func several(n int) int {
 }
 
 // pixels returns a size such as "1024x1024"; "" if it is not in pixels.
-func pixels(s llm.Size) string {
+func pixels(s works.Size) string {
 	if s.Width > 0 {
 		return s.String()
 	}
@@ -84,7 +84,7 @@ func decodeModerated(text []byte, d *imageCall, moderated bool) error {
 	if a.SVG.Total > 0 {
 		d.sendNote(fmt.Sprintf("the SVG took %d tokens of %s, which are not in the price", adapter.TokenCount(a.SVG.Total), a.SVG.Model))
 	}
-	blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
+	blocked := works.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
 	if moderated && a.Data != nil && len(a.Data) == 0 {
 		d.sendRefusal(blocked)
 	}
@@ -100,7 +100,7 @@ func decodeModerated(text []byte, d *imageCall, moderated bool) error {
 		}
 	}
 	if images == 0 && len(a.Filter) > 0 {
-		filtered := llm.Refusal{Stage: "output", Code: "content_filter", Text: "stopped by the provider's filter"}
+		filtered := works.Refusal{Stage: "output", Code: "content_filter", Text: "stopped by the provider's filter"}
 		if a.Filter[0].Role == "user" {
 			filtered.Stage = "input"
 		}
@@ -111,7 +111,7 @@ func decodeModerated(text []byte, d *imageCall, moderated bool) error {
 
 // compileQwenImage returns a request to Model Studio's own API, which is on the same host as the
 // OpenAI-compatible one.
-func compileQwenImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileQwenImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	var content []any
 	for _, in := range r.Inputs {
 		content = append(content, map[string]any{"image": dataURL(in)})
@@ -162,13 +162,13 @@ func decodeQwenImage(text []byte, d *imageCall) error {
 }
 
 // compileGLMImage returns a request to Z.ai, for one image.
-func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileGLMImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	body = fields(map[string]any{"model": o.Model, "prompt": r.Prompt, "size": pixels(r.Size), "quality": r.Quality})
 	return strings.TrimRight(o.BaseURL, "/") + "/images/generations", body
 }
 
 // compileMiniMaxImage returns a request to MiniMax, whose input image shows a person to depict.
-func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileMiniMaxImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	body = fields(map[string]any{
 		"model": o.Model, "prompt": r.Prompt, "response_format": "base64", "n": r.N,
 		"aspect_ratio": r.Size.Ratio, "width": r.Size.Width, "height": r.Size.Height,
@@ -201,14 +201,14 @@ func decodeMiniMaxImage(text []byte, d *imageCall) error {
 	}
 	failed, _ := strconv.Atoi(strings.Trim(string(a.Metadata.Failed), `"`))
 	for range min(failed, maxImages) {
-		d.sendRefusal(llm.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"})
+		d.sendRefusal(works.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"})
 	}
 	return nil
 }
 
 // compileOpenRouterImage returns a request in OpenRouter's own format, which passes each setting on
 // to the provider of the model.
-func compileOpenRouterImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+func compileOpenRouterImage(o adapter.Options, r works.ImageRequest) (address string, body map[string]any) {
 	var inputs []any
 	for _, in := range r.Inputs {
 		inputs = append(inputs, map[string]any{"type": "image_url", "image_url": map[string]any{"url": dataURL(in)}})

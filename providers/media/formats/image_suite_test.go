@@ -22,6 +22,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	_ "parley/providers/llmtest/heap"
 )
 
@@ -129,14 +130,14 @@ func smaller(t *testing.T, m imageMaker) imageMaker {
 
 // outcome is the result of a sequence.
 type outcome struct {
-	images, partials []llm.Blob
-	refused          []llm.Refusal
+	images, partials []works.Blob
+	refused          []works.Refusal
 	notes, texts     []string
-	bill             *llm.Bill
+	bill             *works.Bill
 	err              error
 }
 
-func made(t *testing.T, m llm.ImageMaker, r llm.ImageRequest) (o outcome) {
+func made(t *testing.T, m works.ImageMaker, r works.ImageRequest) (o outcome) {
 	t.Helper()
 	for e, err := range m.Make(t.Context(), r) {
 		switch {
@@ -222,12 +223,12 @@ func (s imageSuite) run(t *testing.T) {
 
 func (s imageSuite) one(t *testing.T) {
 	server := newImageServer(t, saysJSON(s.answer(pngNoise)))
-	if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "noise"}); len(o.images) != 1 || !bytes.Equal(o.images[0].Data, pngNoise) {
+	if o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "noise"}); len(o.images) != 1 || !bytes.Equal(o.images[0].Data, pngNoise) {
 		t.Errorf("a large image: %d images, %v", len(o.images), o.err)
 	}
 	for name, data := range map[string][]byte{"image/png": pngImage, "image/jpeg": jpegImage, "image/webp": webpImage} {
 		server := newImageServer(t, saysJSON(s.answer(data)))
-		o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"})
 		if o.err != nil || len(o.images) != 1 || o.images[0].MIME != name || !bytes.Equal(o.images[0].Data, data) {
 			t.Errorf("%s: %d images, %v", name, len(o.images), o.err)
 		}
@@ -239,7 +240,7 @@ func (s imageSuite) one(t *testing.T) {
 		}
 	}
 	server = newImageServer(t, saysJSON(s.answer(webpImage)))
-	if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox", Format: "png"}); len(o.images) != 1 || o.images[0].MIME != "image/webp" || len(o.notes) == 0 {
+	if o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox", Format: "png"}); len(o.images) != 1 || o.images[0].MIME != "image/webp" || len(o.notes) == 0 {
 		t.Errorf("webp for png: %d images, notes %q", len(o.images), o.notes)
 	}
 }
@@ -250,12 +251,12 @@ func (s imageSuite) several(t *testing.T) {
 		both, want = saysJSON(s.answer(pngImage)), 2
 	}
 	server := newImageServer(t, both)
-	o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "foxes", N: 2})
+	o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "foxes", N: 2})
 	if o.err != nil || len(o.images) != 2 || len(server.seen()) != want {
 		t.Errorf("%d images by %d requests: %v", len(o.images), len(server.seen()), o.err)
 	}
 	server = newImageServer(t, saysJSON(s.answer(pngImage)), says(500, "application/json", `{"error":{"message":"boom"}}`))
-	if o = made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "foxes", N: 2}); len(o.images) != 1 || o.bill == nil {
+	if o = made(t, s.maker(server.URL), works.ImageRequest{Prompt: "foxes", N: 2}); len(o.images) != 1 || o.bill == nil {
 		t.Errorf("of two one came: %d images, bill %v", len(o.images), o.bill)
 	} else if s.loops == (o.err == nil) || !s.loops && !strings.Contains(strings.Join(o.notes, " "), "1 of 2 images") {
 		t.Errorf("of two one came: notes %q, %v", o.notes, o.err)
@@ -264,7 +265,7 @@ func (s imageSuite) several(t *testing.T) {
 
 func (s imageSuite) editing(t *testing.T) {
 	server := newImageServer(t, saysJSON(s.answer(pngImage)))
-	r := llm.ImageRequest{Prompt: "darker", Inputs: []llm.Blob{{Name: "a.png", Data: pngImage}, {Name: "b.png", MIME: "image/png", Data: jpegImage}}}
+	r := works.ImageRequest{Prompt: "darker", Inputs: []works.Blob{{Name: "a.png", Data: pngImage}, {Name: "b.png", MIME: "image/png", Data: jpegImage}}}
 	m := s.maker(server.URL)
 	if m.abilities.inputs == 1 {
 		r.Inputs = r.Inputs[:1]
@@ -292,7 +293,7 @@ func (s imageSuite) refusing(t *testing.T) {
 	}
 	for body, status := range bodies {
 		server := newImageServer(t, says(status, "application/json", body))
-		o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "something bad"})
+		o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "something bad"})
 		if o.err != nil || len(o.refused) != 1 || len(o.images) != 0 || len(server.seen()) != 1 {
 			t.Errorf("%s: refused %+v, %d images, %v", body, o.refused, len(o.images), o.err)
 		}
@@ -311,7 +312,7 @@ func (s imageSuite) none(t *testing.T) {
 		"a page":   says(200, "text/html", "<html><title>Sign in</title></html>"),
 	} {
 		server := newImageServer(t, handler)
-		o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"})
 		if o.err == nil || len(o.images) != 0 || len(server.seen()) != 1 {
 			t.Errorf("%s: %d images by %d requests, %v", name, len(o.images), len(server.seen()), o.err)
 		}
@@ -321,7 +322,7 @@ func (s imageSuite) none(t *testing.T) {
 func (s imageSuite) failing(t *testing.T) {
 	for status, fault := range map[int]llm.Fault{401: llm.Authentication, 429: llm.RateLimit, 500: llm.Server, 503: llm.Server} {
 		server := newImageServer(t, says(status, "application/json", `{"error":{"message":"no"}}`))
-		o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"})
 		if llm.FaultOf(o.err) != fault || len(server.seen()) != 1 {
 			t.Errorf("%d: %v by %d requests", status, o.err, len(server.seen()))
 		}
@@ -331,7 +332,7 @@ func (s imageSuite) failing(t *testing.T) {
 		w.Header().Set("Content-Length", "100000")
 		_, _ = io.WriteString(w, s.answer(pngImage)[:30])
 	})
-	if o := made(t, s.maker(cut.URL), llm.ImageRequest{Prompt: "a fox"}); o.err == nil || len(cut.seen()) != 1 {
+	if o := made(t, s.maker(cut.URL), works.ImageRequest{Prompt: "a fox"}); o.err == nil || len(cut.seen()) != 1 {
 		t.Errorf("cut: %v by %d requests", o.err, len(cut.seen()))
 	}
 }
@@ -350,7 +351,7 @@ func (s imageSuite) addresses(t *testing.T) {
 		server.answers[0] = saysJSON(s.links(strings.ReplaceAll(link, "OWN", server.URL)))
 		m := s.maker(server.URL)
 		m.public = public
-		return made(t, m, llm.ImageRequest{Prompt: "a fox"}), server
+		return made(t, m, works.ImageRequest{Prompt: "a fox"}), server
 	}
 	o, own := ask(false, "OWN/file.png")
 	if o.err != nil || len(o.images) != 1 || !strings.Contains(own.seen()[1].header.Get(s.key), testKey) {
@@ -386,21 +387,21 @@ func (s imageSuite) addresses(t *testing.T) {
 func (s imageSuite) keepsSecrets(t *testing.T) {
 	said := s.answer(pngImage)
 	server := newImageServer(t, saysJSON(strings.Replace(said, "{", `{"revised_prompt":"`+testKey+`",`, 2)))
-	made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+	made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"})
 	for _, body := range []string{`{"error":{"code":"moderation_blocked","message":"no: ` + testKey + `"}}`, `{"error":{"message":"bad key ` + testKey + `"}}`, `{"message":"` + testKey + `","code":"x"}`, testKey} {
 		server := newImageServer(t, says(400, "application/json", body))
-		made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}) // made checks for the key
+		made(t, s.maker(server.URL), works.ImageRequest{Prompt: "a fox"}) // made checks for the key
 	}
 }
 
 func (s imageSuite) leaving(t *testing.T) {
 	server := newImageServer(t, saysJSON(s.answer(pngImage, pngOther)))
-	for range s.maker(server.URL).Make(t.Context(), llm.ImageRequest{Prompt: "foxes", N: 2}) {
+	for range s.maker(server.URL).Make(t.Context(), works.ImageRequest{Prompt: "foxes", N: 2}) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range s.maker(server.URL).Make(ctx, llm.ImageRequest{Prompt: "a fox"}) {
+	for _, err := range s.maker(server.URL).Make(ctx, works.ImageRequest{Prompt: "a fox"}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("canceled: %v", err)
 		}

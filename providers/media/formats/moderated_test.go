@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // moderated lists xAI's errors for results that it withholds and charges for: the current one, and an
@@ -21,7 +21,7 @@ func TestVideoModeratedInPoll(t *testing.T) {
 		s := newVideoServer(t, videoWires[1])
 		s.answers = []func(http.ResponseWriter){status(400, body)}
 		j, err := s.jobs().Poll(t.Context(), s.running(t))
-		if err != nil || j.State != llm.JobRefused || j.Refused == nil || j.Refused.Stage != "output" || !j.Refused.Billed {
+		if err != nil || j.State != works.JobRefused || j.Refused == nil || j.Refused.Stage != "output" || !j.Refused.Billed {
 			t.Fatalf("%+v, refusal %+v, %v", j, j.Refused, err)
 		}
 		if j.Bill == nil || j.Bill.USD != 0.25 || !j.Bill.Reported {
@@ -34,7 +34,7 @@ func TestVideoModeratedInPoll(t *testing.T) {
 func TestImageModerated(t *testing.T) {
 	for _, body := range moderated {
 		server := newImageServer(t, says(400, "application/json", body))
-		o := made(t, grokImageSuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+		o := made(t, grokImageSuite.maker(server.URL), works.ImageRequest{Prompt: "a fox"})
 		if o.err != nil || len(o.refused) != 1 || !o.refused[0].Billed {
 			t.Fatalf("%+v", o)
 		}
@@ -49,7 +49,7 @@ func TestImageModerated(t *testing.T) {
 func TestVideoSensitivePrompt(t *testing.T) {
 	s := newVideoServer(t, videoWires[3])
 	s.create = status(422, `{"type":"error","error":{"type":"unprocessable_entity_error","message":"video description contains sensitive content (1026)","http_code":"422"},"request_id":"r"}`)
-	if j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"}); err != nil || j.State != llm.JobRefused || j.Refused.Stage != "input" {
+	if j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"}); err != nil || j.State != works.JobRefused || j.Refused.Stage != "input" {
 		t.Errorf("%+v, %v", j, err)
 	}
 }

@@ -51,7 +51,7 @@ func fromBase64(text []byte) vector {
 	return v
 }
 
-// float32s converts vectors for an llm.Embedded.
+// float32s converts vectors for an works.Embedded.
 func float32s(vectors []vector) [][]float32 {
 	out := make([][]float32, len(vectors))
 	for i, v := range vectors {

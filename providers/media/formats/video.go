@@ -14,6 +14,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/wire"
 )
 
@@ -34,7 +35,7 @@ type videoService struct {
 // A videoCreation is the request that creates a job.
 type videoCreation struct {
 	header      [2]string // name and value of an extra header; "" for none
-	request     func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
+	request     func(model string, r works.VideoRequest) (path string, body map[string]any, err error)
 	form        bool          // the body is a multipart form
 	unsupported []videoOption // options that the service does not have
 	id          string        // field path of the job id in the answer
@@ -93,7 +94,7 @@ const (
 )
 
 // requestedOptions lists the options set in r.
-func requestedOptions(r llm.VideoRequest) (list []videoOption) {
+func requestedOptions(r works.VideoRequest) (list []videoOption) {
 	for _, w := range []struct {
 		asked bool
 		wish  videoOption
@@ -115,20 +116,20 @@ var videoServices = []*videoService{&veo, &grokVideo, &wanVideo, &hailuoVideo, &
 
 // jobState maps the state names of all services, in lower case; "" for unknown names. No name has
 // two meanings.
-func jobState(name string) llm.JobState {
+func jobState(name string) works.JobState {
 	switch name {
 	case "pending", "queued", "submitted", "queueing", "created":
-		return llm.JobQueued
+		return works.JobQueued
 	case "running", "processing", "in_progress", "preparing":
-		return llm.JobRunning
+		return works.JobRunning
 	case "done", "completed", "succeeded", "success":
-		return llm.JobDone
+		return works.JobDone
 	case "failed", "fail", "error":
-		return llm.JobFailed
+		return works.JobFailed
 	case "canceled", "cancelled":
-		return llm.JobCanceled
+		return works.JobCanceled
 	case "expired":
-		return llm.JobExpired
+		return works.JobExpired
 	}
 	return ""
 }
@@ -142,7 +143,7 @@ type videoJobs struct {
 }
 
 // newVideoJobs returns the jobs of the model that o describes. It sends nothing before Start.
-func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
+func newVideoJobs(o adapter.Options, kind string) works.VideoJobs {
 	o = o.WithDefaults()
 	i := slices.IndexFunc(videoServices, func(s *videoService) bool { return s.kind == kind && (s.models == nil || s.models(o.Model)) })
 	v := &videoJobs{o: o, service: &openAIVideo} // for kinds without a row
@@ -156,23 +157,23 @@ func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
 // videoAnswerLimit bounds an answer about a job, in bytes.
 const videoAnswerLimit = 8 << 20
 
-// Start implements llm.VideoJobs.
-func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
-	j := llm.Job{Provider: v.o.Provider, Model: v.o.Model, State: llm.JobQueued}
+// Start implements works.VideoJobs.
+func (v *videoJobs) Start(ctx context.Context, r works.VideoRequest) (works.Job, error) {
+	j := works.Job{Provider: v.o.Provider, Model: v.o.Model, State: works.JobQueued}
 	r, notes, err := v.fit(r)
 	if err != nil {
-		return llm.Job{}, v.o.WithProvider(err)
+		return works.Job{}, v.o.WithProvider(err)
 	}
 	j.Notes = notes
 	path, fields, err := v.service.create.request(v.o.Model, r)
 	if err != nil {
-		return llm.Job{}, v.o.WithProvider(err)
+		return works.Job{}, v.o.WithProvider(err)
 	}
 	wire.Merge(fields, v.o.Body)
 	var body any = fields
 	if v.service.create.form {
 		if body, err = multipartForm(fields); err != nil {
-			return llm.Job{}, adapter.Unsendable(err)
+			return works.Job{}, adapter.Unsendable(err)
 		}
 	}
 	create := v.client
@@ -185,21 +186,21 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 		if fault := v.o.WithProvider(err); fault.Fault == llm.ContentFilter && ctx.Err() == nil {
 			return v.refusedJob(j, "input", fault), nil
 		}
-		return llm.Job{}, v.failed(ctx, err)
+		return works.Job{}, v.failed(ctx, err)
 	}
 	j.ID = firstText(answer, v.service.create.id)
 	if _, err := v.path("{id}", j.ID); err != nil {
-		if ended := v.updated(j, answer); j.ID == "" && (ended.State == llm.JobFailed || ended.State == llm.JobRefused) {
+		if ended := v.updated(j, answer); j.ID == "" && (ended.State == works.JobFailed || ended.State == works.JobRefused) {
 			return ended, nil // failed at once: there is no job to poll
 		}
-		return llm.Job{}, v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "took the request, which may be paid for, and returned no job that can be asked for: " + err.Error()})
+		return works.Job{}, v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "took the request, which may be paid for, and returned no job that can be asked for: " + err.Error()})
 	}
 	return v.updated(j, answer), nil
 }
 
 // fit drops options from r that the service lacks but that are optional, with notes about them.
 // Other options that it lacks are an error.
-func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
+func (v *videoJobs) fit(r works.VideoRequest) (works.VideoRequest, []string, error) {
 	if strings.TrimSpace(r.Prompt) == "" && r.FirstFrame == nil && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "the prompt is empty: describe the video"}
 	}
@@ -227,8 +228,8 @@ func unsupportedOption(model string, w videoOption) error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take %s", model, w)}
 }
 
-// Poll implements llm.VideoJobs.
-func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
+// Poll implements works.VideoJobs.
+func (v *videoJobs) Poll(ctx context.Context, j works.Job) (works.Job, error) {
 	answer, err := v.ask(ctx, j)
 	var e *llm.Error
 	switch {
@@ -241,7 +242,7 @@ func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 }
 
 // ask returns the service's answer about a job; empty if it has no body yet.
-func (v *videoJobs) ask(ctx context.Context, j llm.Job) (map[string]any, error) {
+func (v *videoJobs) ask(ctx context.Context, j works.Job) (map[string]any, error) {
 	path, err := v.path(v.service.job.address, j.ID)
 	if err != nil {
 		return nil, v.o.WithProvider(&llm.Error{Fault: llm.InvalidRequest, Message: err.Error()})
@@ -319,8 +320,8 @@ func (v *videoJobs) path(pattern, id string) (string, error) {
 	return strings.ReplaceAll(pattern, "{id}", strings.Join(parts, "/")), nil
 }
 
-// Cancel implements llm.VideoJobs.
-func (v *videoJobs) Cancel(ctx context.Context, j llm.Job) error {
+// Cancel implements works.VideoJobs.
+func (v *videoJobs) Cancel(ctx context.Context, j works.Job) error {
 	method, pattern, ok := strings.Cut(v.service.cancel, " ")
 	if !ok {
 		return v.o.WithProvider(&llm.Error{Fault: llm.Unsupported, Message: "a video that was asked for cannot be canceled there: it is made, and paid for"})

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 
 // updated returns j with the state, result and cost in an answer. An unknown state counts as running;
 // an empty answer changes nothing.
-func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
+func (v *videoJobs) updated(j works.Job, answer map[string]any) works.Job {
 	if len(answer) == 0 {
 		return j
 	}
@@ -33,34 +34,34 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	code, text := failureOf(answer, s.job.failure)
 	kept := strings.Join(texts(answer, s.files.filtered), "; ")
 	switch {
-	case j.State == llm.JobDone && isFalse(answer, s.files.moderated), j.State == llm.JobDone && len(urls) == 0 && kept != "":
-		j.State = llm.JobRefused
-		j.Refused = &llm.Refusal{Stage: "output", Code: code, Text: wire.Excerpt(kept), Billed: s.bill.refused}
-	case j.State == llm.JobDone && len(urls) == 0 && s.files.content == "" && code+text == "":
-		j.State, j.Failure = llm.JobFailed, "the provider says that it is done, but there is no video"
-	case j.State == llm.JobDone && len(urls) == 0 && s.files.content == "":
-		j.State = llm.JobFailed
+	case j.State == works.JobDone && isFalse(answer, s.files.moderated), j.State == works.JobDone && len(urls) == 0 && kept != "":
+		j.State = works.JobRefused
+		j.Refused = &works.Refusal{Stage: "output", Code: code, Text: wire.Excerpt(kept), Billed: s.bill.refused}
+	case j.State == works.JobDone && len(urls) == 0 && s.files.content == "" && code+text == "":
+		j.State, j.Failure = works.JobFailed, "the provider says that it is done, but there is no video"
+	case j.State == works.JobDone && len(urls) == 0 && s.files.content == "":
+		j.State = works.JobFailed
 		fallthrough
-	case j.State == llm.JobFailed:
+	case j.State == works.JobFailed:
 		if isRefusal(code, text) || isRefusal(s.job.codes+code, text) {
-			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
+			j.State, j.Refused = works.JobRefused, &works.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
 			break
 		}
 		if code != "" {
 			text = strings.TrimSpace(text + " (" + code + ")")
 		}
 		j.Failure = wire.Excerpt(text)
-	case j.State == llm.JobDone:
+	case j.State == works.JobDone:
 		j.Outputs, j.Progress = max(len(urls), 1), 100
 	}
 	return j
 }
 
 // refusedJob returns j as refused by an error, with the cost in its body.
-func (v *videoJobs) refusedJob(j llm.Job, stage string, e *llm.Error) llm.Job {
+func (v *videoJobs) refusedJob(j works.Job, stage string, e *llm.Error) works.Job {
 	usd, priced := firstNumber(errorBody(e), v.service.bill.cost)
 	j.Bill = v.service.bill.update(j.Bill, errorBody(e))
-	j.State, j.Refused = llm.JobRefused, &llm.Refusal{Stage: stage, Code: e.Code, Text: e.Message, Billed: priced && usd > 0 || stage == "output" && v.service.bill.refused}
+	j.State, j.Refused = works.JobRefused, &works.Refusal{Stage: stage, Code: e.Code, Text: e.Message, Billed: priced && usd > 0 || stage == "output" && v.service.bill.refused}
 	return j
 }
 
@@ -75,28 +76,28 @@ func errorBody(err error) (body map[string]any) {
 }
 
 // stateOf returns the state in an answer; word is the service's name for it.
-func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) llm.JobState {
+func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) works.JobState {
 	if s.done != "" {
 		if isTrue(answer, s.done) {
-			return llm.JobDone // updated makes it failed if there is no video
+			return works.JobDone // updated makes it failed if there is no video
 		}
-		return llm.JobRunning
+		return works.JobRunning
 	}
 	word = strings.ToLower(word)
 	switch state := jobState(word); {
 	case state != "":
 		return state
 	case word == "" && hasVideo:
-		return llm.JobDone
+		return works.JobDone
 	case word != "" && word == s.expired:
-		return llm.JobExpired
+		return works.JobExpired
 	}
-	return llm.JobRunning
+	return works.JobRunning
 }
 
 // update returns bill with the cost and the length in an answer. It returns bill itself, which may
 // be nil, if the answer has neither, or only a length while no cost is known.
-func (b videoBill) update(bill *llm.Bill, answer map[string]any) *llm.Bill {
+func (b videoBill) update(bill *works.Bill, answer map[string]any) *works.Bill {
 	usd, priced := firstNumber(answer, b.cost)
 	priced = priced && usd >= 0
 	seconds, timed := firstNumber(answer, b.seconds)
@@ -104,7 +105,7 @@ func (b videoBill) update(bill *llm.Bill, answer map[string]any) *llm.Bill {
 	if !priced && (!timed || bill == nil) {
 		return bill
 	}
-	var updated llm.Bill
+	var updated works.Bill
 	if bill != nil {
 		updated = *bill
 	}
@@ -112,7 +113,7 @@ func (b videoBill) update(bill *llm.Bill, answer map[string]any) *llm.Bill {
 		if b.ticks > 0 {
 			usd /= b.ticks
 		}
-		updated = llm.Bill{USD: usd, Priced: true, Reported: true, Seconds: updated.Seconds}
+		updated = works.Bill{USD: usd, Priced: true, Reported: true, Seconds: updated.Seconds}
 	}
 	if timed {
 		updated.Seconds = seconds

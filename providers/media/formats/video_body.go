@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // The functions below build requests for videos.
@@ -19,12 +20,12 @@ func exclusive(model, what string, a, b bool) error {
 }
 
 // framesOrReferences returns an error for a request with both frames and reference images.
-func framesOrReferences(model string, r llm.VideoRequest) error {
+func framesOrReferences(model string, r works.VideoRequest) error {
 	return exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0)
 }
 
 // urlOf returns b as a data URL; "" if b is nil.
-func urlOf(b *llm.Blob) string {
+func urlOf(b *works.Blob) string {
 	if b == nil {
 		return ""
 	}
@@ -48,7 +49,7 @@ func videoSize(resolution string) (w, h int, known bool) {
 
 // pixelsOf returns the resolution and ratio of r as WIDTHxHEIGHT, for services that accept no other
 // form; "" if r sets neither.
-func pixelsOf(model string, r llm.VideoRequest) (string, error) {
+func pixelsOf(model string, r works.VideoRequest) (string, error) {
 	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
 		return r.Resolution, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -18,14 +19,14 @@ import (
 // documentation.
 func TestVideoBodies(t *testing.T) {
 	yes, no := true, false
-	follow := func(audio *bool) llm.VideoRequest {
-		return llm.VideoRequest{Prompt: "a fox", References: []llm.Blob{*aFrame, {MIME: "image/jpeg", Data: []byte("jpg")}}, Audio: audio}
+	follow := func(audio *bool) works.VideoRequest {
+		return works.VideoRequest{Prompt: "a fox", References: []works.Blob{*aFrame, {MIME: "image/jpeg", Data: []byte("jpg")}}, Audio: audio}
 	}
-	frames := llm.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: &llm.Blob{MIME: "image/jpeg", Data: []byte("jpg")}}
+	frames := works.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: &works.Blob{MIME: "image/jpeg", Data: []byte("jpg")}}
 	const png, jpg = "data:image/png;base64,cG5n", "data:image/jpeg;base64,anBn"
 	for _, test := range []struct {
 		kind string
-		r    llm.VideoRequest
+		r    works.VideoRequest
 		want string
 	}{
 		{"gemini", follow(nil), `{"instances":[{"prompt":"a fox","referenceImages":[
@@ -43,7 +44,7 @@ func TestVideoBodies(t *testing.T) {
 		{"minimax", frames, `{"model":"m","content":[{"type":"text","text":"a fox"},
 			{"type":"image_url","role":"first_frame","image_url":{"url":"` + png + `"}},
 			{"type":"image_url","role":"last_frame","image_url":{"url":"` + jpg + `"}}],"resolution":"2K","duration":5}`},
-		{"glm", llm.VideoRequest{Prompt: "a fox", Audio: &yes}, `{"model":"m","prompt":"a fox","with_audio":true}`},
+		{"glm", works.VideoRequest{Prompt: "a fox", Audio: &yes}, `{"model":"m","prompt":"a fox","with_audio":true}`},
 		{"glm", frames, `{"model":"m","prompt":"a fox","image_url":["` + png + `","` + jpg + `"]}`},
 		{"openrouter", follow(&no), `{"model":"m","prompt":"a fox","generate_audio":false,"input_references":[
 			{"type":"image_url","image_url":{"url":"` + png + `"}},{"type":"image_url","image_url":{"url":"` + jpg + `"}}]}`},
@@ -103,13 +104,13 @@ func TestVideoModelsThatCan(t *testing.T) {
 	keys := map[string]string{"GEMINI_API_KEY": "k1234567", "XAI_API_KEY": "k1234567", "ZAI_API_KEY": "k1234567", "MINIMAX_API_KEY": "k1234567"}
 	for _, test := range []struct {
 		model     string
-		r         llm.VideoRequest
+		r         works.VideoRequest
 		says, not []string
 	}{
-		{"zai", llm.VideoRequest{References: []llm.Blob{*aFrame}}, []string{"reference images", "gemini/veo-", "xai/grok-imagine-video", "minimax/MiniMax-H3"}, []string{"openrouter/", "qwen/", "zai/cogvideox-3,"}},
-		{"minimax", llm.VideoRequest{Audio: &yes}, []string{"makes no sound", "xai/grok-imagine-video", "gemini/veo-"}, []string{"minimax/"}},
-		{"gemini", llm.VideoRequest{Audio: &no}, []string{"cannot be turned off", "xai/"}, []string{"openrouter/"}},
-		{"gemini", llm.VideoRequest{Seconds: 17}, []string{"not 17"}, []string{"these can"}},
+		{"zai", works.VideoRequest{References: []works.Blob{*aFrame}}, []string{"reference images", "gemini/veo-", "xai/grok-imagine-video", "minimax/MiniMax-H3"}, []string{"openrouter/", "qwen/", "zai/cogvideox-3,"}},
+		{"minimax", works.VideoRequest{Audio: &yes}, []string{"makes no sound", "xai/grok-imagine-video", "gemini/veo-"}, []string{"minimax/"}},
+		{"gemini", works.VideoRequest{Audio: &no}, []string{"cannot be turned off", "xai/"}, []string{"openrouter/"}},
+		{"gemini", works.VideoRequest{Seconds: 17}, []string{"not 17"}, []string{"these can"}},
 	} {
 		getenv := func(name string) string { return keys[name] }
 		o := providers.OpenOptions{Getenv: getenv, Transport: noRequests{t}}
@@ -138,7 +139,7 @@ func TestVideoModelsThatCan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := media.CheckVideo(providers.Config{}, m, llm.VideoRequest{Prompt: "a fox", References: []llm.Blob{*aFrame}, Audio: &no}, nil); err != nil {
+	if err := media.CheckVideo(providers.Config{}, m, works.VideoRequest{Prompt: "a fox", References: []works.Blob{*aFrame}, Audio: &no}, nil); err != nil {
 		t.Errorf("what can be made: %v", err)
 	}
 }

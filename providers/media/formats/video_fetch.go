@@ -11,26 +11,27 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // maxVideo is the largest file that is downloaded, in bytes.
 const maxVideo = 4 << 30
 
-// Fetch implements llm.VideoJobs.
-func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
+// Fetch implements works.VideoJobs.
+func (v *videoJobs) Fetch(ctx context.Context, j works.Job, o works.VideoOutput, w io.Writer) (works.Blob, error) {
 	address, err := v.fileAddress(ctx, j, o)
 	if err != nil {
-		return llm.Blob{}, err
+		return works.Blob{}, err
 	}
 	mime, err := fetch(ctx, v.o, download{URL: address, Headers: v.client.Headers, Limit: maxVideo, Public: v.public}, w)
 	if err != nil {
-		return llm.Blob{}, err
+		return works.Blob{}, err
 	}
-	return llm.Blob{MIME: mime}, nil
+	return works.Blob{MIME: mime}, nil
 }
 
 // fileAddress returns the URL of an output of a finished job.
-func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutput) (string, error) {
+func (v *videoJobs) fileAddress(ctx context.Context, j works.Job, o works.VideoOutput) (string, error) {
 	s := v.service.files
 	if o.Variant != "" && !s.variants && (o.Variant != "thumbnail" || s.thumbnail == "") {
 		return "", v.o.WithProvider(&llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s has no %s of a video", v.o.Model, o.Variant)})
@@ -39,7 +40,7 @@ func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutpu
 	if err != nil {
 		return "", err
 	}
-	if now := v.updated(j, answer); now.State != llm.JobDone {
+	if now := v.updated(j, answer); now.State != works.JobDone {
 		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is not done: " + cmp.Or(now.Failure, now.RawState, string(now.State))})
 	}
 	if s.content != "" {

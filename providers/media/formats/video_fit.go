@@ -7,15 +7,16 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // fitVideo returns r with options in the model's spelling, or an error if the model does not
 // support r. It accepts any request for a model without facts.
-func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error) {
+func fitVideo(m catalog.VideoModel, r works.VideoRequest) (works.VideoRequest, error) {
 	if m.ID == "" {
 		return r, nil
 	}
-	unsupported := func(format string, args ...any) (llm.VideoRequest, error) {
+	unsupported := func(format string, args ...any) (works.VideoRequest, error) {
 		return r, &llm.Error{Fault: llm.Unsupported, Message: m.ID + " " + fmt.Sprintf(format, args...)}
 	}
 	if n := len([]rune(r.Prompt)); m.MaxPrompt > 0 && n > m.MaxPrompt {
@@ -75,7 +76,7 @@ func list[T any](values []T, word string) string {
 }
 
 // Check implements media.VideoJobs.
-func (v pricedVideos) Check(r llm.VideoRequest) error {
+func (v pricedVideos) Check(r works.VideoRequest) error {
 	r, err := fitVideo(v.facts, emptied(r))
 	jobs, ok := v.VideoJobs.(*videoJobs)
 	if err != nil || !ok {
@@ -91,12 +92,12 @@ func (v pricedVideos) Check(r llm.VideoRequest) error {
 }
 
 // emptied returns r without the content of its files, which is large and does not matter for checks.
-func emptied(r llm.VideoRequest) llm.VideoRequest {
-	empty := func(b *llm.Blob) *llm.Blob {
+func emptied(r works.VideoRequest) works.VideoRequest {
+	empty := func(b *works.Blob) *works.Blob {
 		if b == nil {
 			return nil
 		}
-		return &llm.Blob{Name: b.Name, MIME: b.MIME}
+		return &works.Blob{Name: b.Name, MIME: b.MIME}
 	}
 	r.FirstFrame, r.LastFrame, r.Source = empty(r.FirstFrame), empty(r.LastFrame), empty(r.Source)
 	references := r.References

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
@@ -35,13 +36,13 @@ func TestVideoBaseResp(t *testing.T) {
 			return
 		}
 		s.create = say(`{"task_id":"","base_resp":{"status_code":1026,"status_msg":"input new_sensitive"}}`)
-		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
-		if err != nil || j.State != llm.JobRefused || !strings.Contains(j.Refused.Text, "new_sensitive") || j.Refused.Stage != "input" {
+		j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
+		if err != nil || j.State != works.JobRefused || !strings.Contains(j.Refused.Text, "new_sensitive") || j.Refused.Stage != "input" {
 			t.Errorf("1026: %+v, %v", j, err)
 		}
 		for code, want := range map[string]llm.Fault{"1002": llm.RateLimit, "1004": llm.Authentication, "1008": llm.Quota, "2013": llm.InvalidRequest} {
 			s.creates, s.create = nil, say(`{"base_resp":{"status_code":`+code+`,"status_msg":"not so"}}`)
-			_, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+			_, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
 			if llm.FaultOf(err) != want || len(s.creates) != 1 || media.MayBePaid(err) {
 				t.Errorf("%s: %v (%v), %d requests", code, err, llm.FaultOf(err), len(s.creates))
 			}
@@ -52,7 +53,7 @@ func TestVideoBaseResp(t *testing.T) {
 		s.create = nil
 		j = s.running(t)
 		s.answers = []func(http.ResponseWriter){say(`{"task":{"status":"failed","error":{"code":1027,"message":"output new_sensitive"}}}`)}
-		if j, err = s.jobs().Poll(t.Context(), j); err != nil || j.State != llm.JobRefused {
+		if j, err = s.jobs().Poll(t.Context(), j); err != nil || j.State != works.JobRefused {
 			t.Errorf("1027: %+v, %v", j, err)
 		}
 	})
@@ -73,7 +74,7 @@ func TestVideoFileOfMiniMax(t *testing.T) {
 		w.done, w.lookup, w.located = strings.ReplaceAll(w.done, `"176844028768320"`, test.id), "GET /v1/files/retrieve?file_id="+test.id, test.located
 		s := newVideoServer(t, w)
 		s.answers = []func(http.ResponseWriter){s.text(w.done)}
-		_, err := s.jobs().Fetch(t.Context(), s.running(t), llm.VideoOutput{}, io.Discard)
+		_, err := s.jobs().Fetch(t.Context(), s.running(t), works.VideoOutput{}, io.Discard)
 		if e := (*llm.Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s, %s: %v, want %q", test.id, test.located, err, test.words)
 		}
@@ -84,10 +85,10 @@ func TestVideoFileOfMiniMax(t *testing.T) {
 func TestVideoOfHailuo(t *testing.T) {
 	i := slices.IndexFunc(videoWires, func(w videoWire) bool { return w.name == "minimax-v1" })
 	s := newVideoServer(t, videoWires[i])
-	for words, r := range map[string]llm.VideoRequest{
+	for words, r := range map[string]works.VideoRequest{
 		"6 seconds of 1080P, not 10": {Resolution: "1080p", Seconds: 10},
-		"1 reference image, not 2":   {References: []llm.Blob{*aFrame, *aFrame}},
-		"both reference images":      {References: []llm.Blob{*aFrame}, FirstFrame: aFrame},
+		"1 reference image, not 2":   {References: []works.Blob{*aFrame, *aFrame}},
+		"both reference images":      {References: []works.Blob{*aFrame}, FirstFrame: aFrame},
 		"an aspect ratio":            {Ratio: "16:9"},
 	} {
 		r.Prompt = "a fox"
@@ -98,14 +99,14 @@ func TestVideoOfHailuo(t *testing.T) {
 	if len(s.creates) > 0 {
 		t.Errorf("sent %v", s.creates)
 	}
-	if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: aFrame, Seconds: 10, Resolution: "768p"}); err != nil {
+	if _, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: aFrame, Seconds: 10, Resolution: "768p"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"duration":10,"first_frame_image":"data:image/png;base64,cG5n","last_frame_image":"data:image/png;base64,cG5n","model":"MiniMax-Hailuo-2.3","prompt":"a fox","resolution":"768P"}`
 	if s.creates[0] != want {
 		t.Errorf("sent %s\nwant %s", s.creates[0], want)
 	}
-	if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", References: []llm.Blob{*aFrame}}); err != nil || !strings.Contains(s.creates[1], `"subject_reference":[{"image":["data:image/png;base64,cG5n"],"type":"character"}]`) {
+	if _, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox", References: []works.Blob{*aFrame}}); err != nil || !strings.Contains(s.creates[1], `"subject_reference":[{"image":["data:image/png;base64,cG5n"],"type":"character"}]`) {
 		t.Errorf("sent %s, %v", s.creates[1], err)
 	}
 }
@@ -113,9 +114,9 @@ func TestVideoOfHailuo(t *testing.T) {
 // MiniMax reports the length of a video and no cost: the estimate of the cost stays.
 func TestMiniMaxReportsSeconds(t *testing.T) {
 	answer := map[string]any{"task": map[string]any{"usage": map[string]any{"output_seconds": json.Number("6")}}}
-	estimate := llm.Bill{Seconds: 5, USD: 1.5, Priced: true}
+	estimate := works.Bill{Seconds: 5, USD: 1.5, Priced: true}
 	got := minimaxVideo.bill.update(&estimate, answer)
-	if want := (llm.Bill{Seconds: 6, USD: 1.5, Priced: true}); got == nil || *got != want {
+	if want := (works.Bill{Seconds: 6, USD: 1.5, Priced: true}); got == nil || *got != want {
 		t.Errorf("bill %+v, want %+v", got, want)
 	}
 	if estimate.Seconds != 5 {

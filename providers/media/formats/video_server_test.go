@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // aVideo is data that is detected as a video.
@@ -207,9 +207,9 @@ func (s *videoServer) jobs() *videoJobs {
 }
 
 // running returns a job of the server's.
-func (s *videoServer) running(t *testing.T) llm.Job {
+func (s *videoServer) running(t *testing.T) works.Job {
 	t.Helper()
-	j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+	j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
 	if err != nil {
 		t.Fatalf("%s: %v", s.wire.kind, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // veo is Gemini's API (genai models.go, vercel/ai google-video-model.ts). Google's SDK is not used: it
@@ -17,14 +18,14 @@ var veo = videoService{
 	kind: "gemini",
 	key:  "x-goog-api-key",
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
 			if (tall(r.Resolution) || len(r.References) > 0) && r.Seconds != 0 && r.Seconds != 8 {
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s makes 8 seconds with reference images or above 720p, not %d", model, r.Seconds)}
 			}
-			image := func(b *llm.Blob) any {
+			image := func(b *works.Blob) any {
 				if b == nil {
 					return nil
 				}
@@ -59,7 +60,7 @@ func tall(resolution string) bool { return resolution != "" && !strings.EqualFol
 var grokVideo = videoService{
 	kind: "grok",
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			path := "/videos/generations"
 			if err := exclusive(model, "reference images and a first frame", r.FirstFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
@@ -76,7 +77,7 @@ var grokVideo = videoService{
 					}
 				}
 			}
-			address := func(b *llm.Blob) any { return fields(map[string]any{"url": urlOf(b)}) }
+			address := func(b *works.Blob) any { return fields(map[string]any{"url": urlOf(b)}) }
 			var references []any
 			for _, b := range r.References {
 				references = append(references, address(&b))
@@ -101,13 +102,13 @@ var wanVideo = videoService{
 	root: func(base string) string { return hostOf(base) + "/api/v1" },
 	create: videoCreation{
 		header: [2]string{"X-DashScope-Async", "enable"},
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
 			var media []any
 			first := ""
-			add := func(kind string, b *llm.Blob) {
+			add := func(kind string, b *works.Blob) {
 				if b != nil {
 					media = append(media, map[string]any{"type": kind, "url": dataURL(*b)})
 				}
@@ -143,7 +144,7 @@ const maxGLMPrompt = 512
 var glmVideo = videoService{
 	kind: "glm",
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			if n := len([]rune(r.Prompt)); n > maxGLMPrompt {
 				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, maxGLMPrompt)}
 			}
@@ -173,15 +174,15 @@ var glmVideo = videoService{
 var openRouterVideo = videoService{
 	kind: "openrouter",
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
-			image := func(b *llm.Blob) map[string]any {
+			image := func(b *works.Blob) map[string]any {
 				return map[string]any{"type": "image_url", "image_url": map[string]any{"url": dataURL(*b)}}
 			}
 			var frames, references []any
-			frame := func(name string, b *llm.Blob) {
+			frame := func(name string, b *works.Blob) {
 				if b != nil {
 					it := image(b)
 					it["frame_type"] = name
@@ -216,7 +217,7 @@ var openAIVideo = videoService{
 	kind: "openai",
 	create: videoCreation{
 		form: true,
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			size, err := pixelsOf(model, r)
 			if err != nil {
 				return "", nil, err
@@ -244,7 +245,7 @@ var minimaxVideo = videoService{
 	kind: "minimax",
 	root: func(base string) string { return hostOf(base) + "/v2" },
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			frames := r.FirstFrame != nil || r.LastFrame != nil
 			switch err := framesOrReferences(model, r); {
 			case err != nil:
@@ -255,7 +256,7 @@ var minimaxVideo = videoService{
 				return "", nil, unsupportedOption(model+", with a first frame,", wishRatio)
 			}
 			content := []any{map[string]any{"type": "text", "text": r.Prompt}}
-			add := func(role string, b *llm.Blob) {
+			add := func(role string, b *works.Blob) {
 				if b != nil {
 					content = append(content, map[string]any{"type": "image_url", "role": role, "image_url": map[string]any{"url": dataURL(*b)}})
 				}
@@ -285,7 +286,7 @@ var hailuoVideo = videoService{
 	kind:   "minimax",
 	models: isHailuo,
 	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+		request: func(model string, r works.VideoRequest) (string, map[string]any, error) {
 			switch err := framesOrReferences(model, r); {
 			case err != nil:
 				return "", nil, err

@@ -14,10 +14,11 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 )
 
-var aFrame = &llm.Blob{MIME: "image/png", Name: "a.png", Data: []byte("png")}
+var aFrame = &works.Blob{MIME: "image/png", Name: "a.png", Data: []byte("png")}
 
 // TestVideoFromCreateToDownload checks the steps of every service: one request that creates a job,
 // polls with the returned id, and the bytes of the file.
@@ -25,7 +26,7 @@ func TestVideoFromCreateToDownload(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		s.answers = []func(http.ResponseWriter){s.text(s.wire.waiting), s.text(s.wire.done)}
 		v := s.jobs()
-		j, err := v.Start(t.Context(), llm.VideoRequest{Prompt: "a \"fox\"", FirstFrame: aFrame, Seconds: 6})
+		j, err := v.Start(t.Context(), works.VideoRequest{Prompt: "a \"fox\"", FirstFrame: aFrame, Seconds: 6})
 		if err != nil || j.State.Over() || j.Model != cmp.Or(s.wire.model, "m") || j.Provider != "mock" {
 			t.Fatalf("%+v, %v", j, err)
 		}
@@ -33,21 +34,21 @@ func TestVideoFromCreateToDownload(t *testing.T) {
 			t.Errorf("sent %s\nwant %s", sent, s.wire.sent)
 		}
 		stored, _ := json.Marshal(j) // another process continues
-		j = llm.Job{}
+		j = works.Job{}
 		if err := json.Unmarshal(stored, &j); err != nil {
 			t.Fatal(err)
 		}
 		if j, err = v.Poll(t.Context(), j); err != nil || j.State.Over() {
 			t.Errorf("waiting: %+v, %v", j, err)
 		}
-		if j, err = v.Poll(t.Context(), j); err != nil || j.State != llm.JobDone || j.Outputs != 1 || j.Progress != 100 {
+		if j, err = v.Poll(t.Context(), j); err != nil || j.State != works.JobDone || j.Outputs != 1 || j.Progress != 100 {
 			t.Errorf("done: %+v, %v", j, err)
 		}
 		if strings.Contains(string(stored), "http") {
 			t.Errorf("a job holds an address: %s", stored)
 		}
 		var file strings.Builder
-		blob, err := v.Fetch(t.Context(), j, llm.VideoOutput{}, &file)
+		blob, err := v.Fetch(t.Context(), j, works.VideoOutput{}, &file)
 		if err != nil || file.String() != aVideo || blob.MIME != "video/mp4" {
 			t.Errorf("%q, %+v, %v", file.String(), blob, err)
 		}
@@ -63,15 +64,15 @@ func TestVideoOutcomes(t *testing.T) {
 		j := s.running(t)
 		for _, test := range []struct {
 			name, answer string
-			state        llm.JobState
+			state        works.JobState
 			words        string
 		}{
-			{"failed", s.wire.failed, llm.JobFailed, "out of memory"},
-			{"refused", s.wire.refused, llm.JobRefused, ""},
-			{"done without a video", s.wire.nothing, llm.JobFailed, "no video"},
-			{"a state that is not known", s.wire.strange, llm.JobRunning, ""},
-			{"not a word", "", llm.JobQueued, ""},
-			{"an empty object", "{}", llm.JobQueued, ""},
+			{"failed", s.wire.failed, works.JobFailed, "out of memory"},
+			{"refused", s.wire.refused, works.JobRefused, ""},
+			{"done without a video", s.wire.nothing, works.JobFailed, "no video"},
+			{"a state that is not known", s.wire.strange, works.JobRunning, ""},
+			{"not a word", "", works.JobQueued, ""},
+			{"an empty object", "{}", works.JobQueued, ""},
 		} {
 			if test.answer == "" && test.name != "not a word" {
 				continue
@@ -81,9 +82,9 @@ func TestVideoOutcomes(t *testing.T) {
 				s.answers[0] = func(w http.ResponseWriter) { w.WriteHeader(202) }
 			}
 			before := j
-			before.State = llm.JobQueued
+			before.State = works.JobQueued
 			got, err := s.jobs().Poll(t.Context(), before)
-			if err != nil || got.State != test.state || !strings.Contains(got.Failure, test.words) || (got.Refused != nil) != (test.state == llm.JobRefused) {
+			if err != nil || got.State != test.state || !strings.Contains(got.Failure, test.words) || (got.Refused != nil) != (test.state == works.JobRefused) {
 				t.Errorf("%s: %+v, %v", test.name, got, err)
 			}
 		}
@@ -105,15 +106,15 @@ func TestVideoStates(t *testing.T) {
 			return
 		}
 		j := s.running(t)
-		j.State = llm.JobQueued
-		stateless := llm.JobDone
+		j.State = works.JobQueued
+		stateless := works.JobDone
 		if s.wire.kind == "openrouter" || s.wire.kind == "vllm" { // the video has another URL, which is unknown
-			stateless = llm.JobQueued
+			stateless = works.JobQueued
 		}
-		for word, want := range map[string]llm.JobState{`$1"dreaming",`: llm.JobRunning, `$1"",`: stateless, "": stateless} {
+		for word, want := range map[string]works.JobState{`$1"dreaming",`: works.JobRunning, `$1"",`: stateless, "": stateless} {
 			answer := strings.ReplaceAll(status.ReplaceAllString(s.wire.done, word), ",}", "}")
 			s.polls, s.answers = 0, []func(http.ResponseWriter){s.text(answer)}
-			if got, err := s.jobs().Poll(t.Context(), j); err != nil || got.State != want || got.Outputs > 0 && want != llm.JobDone {
+			if got, err := s.jobs().Poll(t.Context(), j); err != nil || got.State != want || got.Outputs > 0 && want != works.JobDone {
 				t.Errorf("%s: %+v, %v; want %s", answer, got, err, want)
 			}
 		}
@@ -124,8 +125,8 @@ func TestVideoStates(t *testing.T) {
 func TestVideoRefusedAtOnce(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		s.create = status(400, `{"error":{"code":"content_policy_violation","message":"not this"}}`)
-		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
-		if err != nil || j.State != llm.JobRefused || j.Refused == nil || j.Refused.Text != "not this" || j.Refused.Stage != "input" {
+		j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
+		if err != nil || j.State != works.JobRefused || j.Refused == nil || j.Refused.Text != "not this" || j.Refused.Stage != "input" {
 			t.Errorf("%+v, %v", j, err)
 		}
 	})
@@ -186,7 +187,7 @@ func TestVideoIDsAreNoPaths(t *testing.T) {
 			if path, err := v.path(v.service.job.address, id); err == nil {
 				t.Errorf("%s: the id %q became %s", w.kind, id, path)
 			}
-			if _, err := v.Poll(t.Context(), llm.Job{ID: id}); err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+			if _, err := v.Poll(t.Context(), works.Job{ID: id}); err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 				t.Errorf("%s: the id %q was asked for: %v", w.kind, id, err)
 			}
 		}
@@ -211,7 +212,7 @@ func TestVideoIsCreatedOnce(t *testing.T) {
 			s.mu.Lock() // an interrupted connection does not tell when the server is done
 			s.creates, s.create = nil, create
 			s.mu.Unlock()
-			_, err := (media.VideoRunner{Jobs: s.jobs()}).Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+			_, err := (media.VideoRunner{Jobs: s.jobs()}).Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
 			s.mu.Lock()
 			made := len(s.creates)
 			s.mu.Unlock()
@@ -240,7 +241,7 @@ func TestVideoDownloads(t *testing.T) {
 		s.answers = []func(http.ResponseWriter){s.text(s.wire.done)}
 		fetch := func() (string, error) {
 			var file strings.Builder
-			_, err := s.jobs().Fetch(t.Context(), j, llm.VideoOutput{}, &file)
+			_, err := s.jobs().Fetch(t.Context(), j, works.VideoOutput{}, &file)
 			return file.String(), err
 		}
 		for _, test := range []struct {
@@ -299,9 +300,9 @@ func TestVideoVariants(t *testing.T) {
 			_, _ = io.WriteString(w, "\x89PNG\r\n\x1a\n")
 		}
 		want := map[string]string{"glm thumbnail": "cover", "vllm thumbnail": "variant=thumbnail", "vllm spritesheet": "variant=spritesheet"}
-		for _, variant := range llm.VideoVariants {
+		for _, variant := range works.VideoVariants {
 			asked = ""
-			_, err := s.jobs().Fetch(t.Context(), j, llm.VideoOutput{Variant: variant}, io.Discard)
+			_, err := s.jobs().Fetch(t.Context(), j, works.VideoOutput{Variant: variant}, io.Discard)
 			if query, has := want[s.wire.kind+" "+variant]; has && (err != nil || asked != query) || !has && llm.FaultOf(err) != llm.Unsupported {
 				t.Errorf("%s: %q, %v", variant, asked, err)
 			}
@@ -318,8 +319,8 @@ func TestVideoWishesThatCannotBe(t *testing.T) {
 		wishAudio: {"gemini", "qwen", "minimax", "minimax-v1", "vllm"},
 	}
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
-		for wish, r := range map[videoOption]llm.VideoRequest{
-			wishLast: {FirstFrame: aFrame, LastFrame: aFrame}, wishReferences: {References: []llm.Blob{*aFrame}}, wishSource: {Source: &llm.Blob{MIME: "video/mp4", Data: []byte(aVideo)}}, wishAudio: {Audio: &yes},
+		for wish, r := range map[videoOption]works.VideoRequest{
+			wishLast: {FirstFrame: aFrame, LastFrame: aFrame}, wishReferences: {References: []works.Blob{*aFrame}}, wishSource: {Source: &works.Blob{MIME: "video/mp4", Data: []byte(aVideo)}}, wishAudio: {Audio: &yes},
 		} {
 			s.creates, r.Prompt = nil, "a fox"
 			_, err := s.jobs().Start(t.Context(), r)
@@ -328,15 +329,15 @@ func TestVideoWishesThatCannotBe(t *testing.T) {
 			}
 		}
 		s.problems = nil // edits have a different path
-		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", Seed: &seed, NegativePrompt: "snow"})
+		j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox", Seed: &seed, NegativePrompt: "snow"})
 		noSeed, noAvoid := slices.Contains(s.jobs().service.create.unsupported, wishSeed), slices.Contains(s.jobs().service.create.unsupported, wishAvoid)
 		if err != nil || strings.Contains(fmt.Sprint(j.Notes), "seed") != noSeed || strings.Contains(fmt.Sprint(j.Notes), "avoid") != noAvoid {
 			t.Errorf("%v, %v", j.Notes, err)
 		}
-		if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: " \n"}); llm.FaultOf(err) != llm.InvalidRequest {
+		if _, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: " \n"}); llm.FaultOf(err) != llm.InvalidRequest {
 			t.Errorf("an empty prompt: %v", err)
 		}
-		_, err = s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: strings.Repeat("fox ", 10_000)})
+		_, err = s.jobs().Start(t.Context(), works.VideoRequest{Prompt: strings.Repeat("fox ", 10_000)})
 		if tooLong := err != nil && strings.Contains(err.Error(), "40000 characters"); tooLong != (s.wire.kind == "glm") {
 			t.Errorf("a prompt of 40,000 characters: %v", err)
 		}
@@ -353,7 +354,7 @@ func TestVideoCancel(t *testing.T) {
 			w.WriteHeader(204)
 		}))
 		v.o.BaseURL = s.URL + w.base
-		err := v.Cancel(t.Context(), llm.Job{ID: "job1"})
+		err := v.Cancel(t.Context(), works.Job{ID: "job1"})
 		s.Close()
 		want := map[string]string{"qwen": "POST /api/v1/tasks/job1/cancel", "vllm": "DELETE /v1/videos/job1"}[w.kind]
 		var e *llm.Error
@@ -376,12 +377,12 @@ func TestVideoFailedWithoutID(t *testing.T) {
 			}
 			s := newVideoServer(t, wire)
 			s.create = say(answer)
-			j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
-			if err != nil || j.State != llm.JobFailed || !strings.Contains(j.Failure, "no capacity") {
+			j, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"})
+			if err != nil || j.State != works.JobFailed || !strings.Contains(j.Failure, "no capacity") {
 				t.Errorf("%s: %+v, %v", kind, j, err)
 			}
 			s.create = say(`{"status":"queued"}`)
-			if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"}); err == nil || !strings.Contains(err.Error(), "may be paid for") {
+			if _, err := s.jobs().Start(t.Context(), works.VideoRequest{Prompt: "a fox"}); err == nil || !strings.Contains(err.Error(), "may be paid for") {
 				t.Errorf("%s, without a word: %v", kind, err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/cli/cmdutil"
@@ -74,12 +75,12 @@ func UnreservedText(err error) string {
 // A Spending collects the usage of requests outside conversations and saves it.
 type Spending struct {
 	Purpose, Model string // Purpose is such as "embed"
-	Bill           llm.Bill
+	Bill           works.Bill
 	Unsaved        []llm.Usage
 }
 
 // Add adds the usage of one request.
-func (s *Spending) Add(b llm.Bill) {
+func (s *Spending) Add(b works.Bill) {
 	s.Bill = s.Bill.Add(b)
 	s.Unsaved = append(s.Unsaved, b.Usage())
 }

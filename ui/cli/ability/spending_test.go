@@ -12,6 +12,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/session"
 	"parley/session/settings"
 	"parley/ui/cli/ability"
@@ -60,7 +61,7 @@ func TestSpending(t *testing.T) {
 	}
 	spent := ability.Spending{Purpose: "embed", Model: "mock/m"}
 	for range 2 {
-		spent.Add(llm.Bill{Tokens: 3, USD: 0.75, Priced: true})
+		spent.Add(works.Bill{Tokens: 3, USD: 0.75, Priced: true})
 	}
 	for range 2 {
 		if err := spent.Save(library); err != nil || len(spent.Unsaved) != 0 || spent.Bill.USD != 1.5 {
@@ -76,7 +77,7 @@ func TestSpending(t *testing.T) {
 		t.Errorf("above the limit: got %v", err)
 	}
 	library.Close()
-	spent.Add(llm.Bill{Tokens: 3})
+	spent.Add(works.Bill{Tokens: 3})
 	if err := spent.Save(library); err == nil || len(spent.Unsaved) != 1 {
 		t.Errorf("without a store: got %v, %+v", err, spent)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/session"
 	"parley/ui/cli/ability"
 	"parley/ui/format"
@@ -46,7 +47,7 @@ func (b *embedBudget) reserve(tokens int) error {
 }
 
 // spend counts a request and saves its usage.
-func (b *embedBudget) spend(bill llm.Bill) {
+func (b *embedBudget) spend(bill works.Bill) {
 	b.spent.Add(bill)
 	b.save()
 	b.mu.Lock()

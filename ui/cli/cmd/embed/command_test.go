@@ -17,6 +17,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/settings"
@@ -27,21 +28,21 @@ import (
 // letters makes a vector of three dimensions, or as many as requested, from the first letter of each text.
 type letters struct {
 	media.Formats
-	asked *[]llm.EmbedOptions
+	asked *[]works.EmbedOptions
 	mu    *sync.Mutex // guards asked
 }
 
-func (l letters) Embedder(string, string) media.Opener[llm.Embedder, catalog.Embedding] {
-	return func(adapter.Options, catalog.Embedding, []string) llm.Embedder { return l }
+func (l letters) Embedder(string, string) media.Opener[works.Embedder, catalog.Embedding] {
+	return func(adapter.Options, catalog.Embedding, []string) works.Embedder { return l }
 }
 
 func (letters) Batch() (inputs, tokens int) { return 1, 0 }
 
-func (l letters) Embed(_ context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
+func (l letters) Embed(_ context.Context, inputs []string, o works.EmbedOptions) (*works.Embedded, error) {
 	l.mu.Lock()
 	*l.asked = append(*l.asked, o)
 	l.mu.Unlock()
-	e := &llm.Embedded{Bill: llm.Bill{Tokens: len(inputs[0]), USD: 0.1, Priced: true}}
+	e := &works.Embedded{Bill: works.Bill{Tokens: len(inputs[0]), USD: 0.1, Priced: true}}
 	if o.Task != "" {
 		e.Notes = []string{"no tasks"}
 	}
@@ -79,9 +80,9 @@ func replaced(t *testing.T, file **os.File, text string, do func()) string {
 }
 
 // newEnv returns an environment with a store of its own, in an empty working directory.
-func newEnv(t *testing.T) (e *ability.Env, asked *[]llm.EmbedOptions) {
+func newEnv(t *testing.T) (e *ability.Env, asked *[]works.EmbedOptions) {
 	t.Helper()
-	asked = new([]llm.EmbedOptions)
+	asked = new([]works.EmbedOptions)
 	media.Register(letters{asked: asked, mu: new(sync.Mutex)})
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
@@ -266,14 +267,14 @@ func TestCollection(t *testing.T) {
 		*asked = nil
 		s.check(t, e)
 		switch {
-		case s.line == "embed apple bear --store notes" && (*asked)[0].Task != llm.TaskDocument,
-			s.line == "similar notes -n 1" && (*asked)[0].Task != llm.TaskQuery:
+		case s.line == "embed apple bear --store notes" && (*asked)[0].Task != works.TaskDocument,
+			s.line == "similar notes -n 1" && (*asked)[0].Task != works.TaskQuery:
 			t.Errorf("%s: asked for %+v", s.line, *asked)
 		}
 	}
 	*asked = nil
 	step{"similar notes axe -n 1", "", "1.000  |  apple\n", ""}.check(t, e)
-	if len(*asked) != 2 || (*asked)[0] != (llm.EmbedOptions{Task: llm.TaskCode}) || (*asked)[1] != (llm.EmbedOptions{Task: llm.TaskCode, Dimensions: 4}) {
+	if len(*asked) != 2 || (*asked)[0] != (works.EmbedOptions{Task: works.TaskCode}) || (*asked)[1] != (works.EmbedOptions{Task: works.TaskCode, Dimensions: 4}) {
 		t.Errorf("asked for %+v, want the task and then the dimensions of the collection", *asked)
 	}
 }
@@ -344,7 +345,7 @@ func TestProgress(t *testing.T) {
 		for range r.reader.texts() {
 			break
 		}
-		if got := r.progress(1, llm.Bill{Tokens: 5, USD: 0.5, Priced: true}); got != tt.want {
+		if got := r.progress(1, works.Bill{Tokens: 5, USD: 0.5, Priced: true}); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}

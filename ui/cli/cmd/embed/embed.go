@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers/catalog"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/ui/cli/ability"
@@ -31,7 +31,7 @@ import (
 type run struct {
 	*ability.Env
 	Options
-	model   media.Model[llm.Embedder, catalog.Embedding]
+	model   media.Model[works.Embedder, catalog.Embedding]
 	library *session.Store
 	reader  *textReader
 	printed []string // notes printed so far
@@ -74,7 +74,7 @@ that differ in these cannot be compared.`,
   parley embed --file notes.txt --to notes.npy --dimensions 256`,
 		RunE: func(_ *cobra.Command, texts []string) error { return commands{a}.runEmbed(f, texts) },
 	}
-	set, tasks := cmd.Flags(), cmdutil.Words(llm.Tasks)
+	set, tasks := cmd.Flags(), cmdutil.Words(works.Tasks)
 	formats := append([]string{"text"}, vectors.Formats...) // text is for people: it shows the beginnings of vectors
 	set.StringVarP(&f.name, "model", "m", "", "`MODEL`, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
 	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of dimensions, if the model supports a choice")
@@ -210,7 +210,7 @@ func (r *run) embed(ctx context.Context, out sink) (err error) {
 		}
 	}()
 	o := embedding.Options{
-		EmbedOptions: llm.EmbedOptions{Dimensions: r.dimensions, Task: llm.Task(r.task)},
+		EmbedOptions: works.EmbedOptions{Dimensions: r.dimensions, Task: works.Task(r.task)},
 		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel, Reserve: budget.reserve,
 		MaxBatch: max(1, batchNumbers/cmp.Or(r.dimensions, r.model.Facts.Dimensions, likelyDimensions)),
 	}
@@ -268,7 +268,7 @@ func (r *run) printNotes(notes []string) {
 }
 
 // progress describes the progress of the run on one line.
-func (r *run) progress(n int, bill llm.Bill) string {
+func (r *run) progress(n int, bill works.Bill) string {
 	const width = 20
 	text := format.Plural(n, "text") + billed(bill)
 	if share := r.reader.share(); share > 0 {
@@ -279,7 +279,7 @@ func (r *run) progress(n int, bill llm.Bill) string {
 }
 
 // billed describes the usage after a dot; "" for none.
-func billed(b llm.Bill) string {
+func billed(b works.Bill) string {
 	text := ""
 	if b.Tokens > 0 {
 		text += " · " + format.Tokens(b.Tokens) + " tokens"
@@ -291,7 +291,7 @@ func billed(b llm.Bill) string {
 }
 
 // summary describes the result of the run.
-func (r *run) summary(n, dimensions int, bill llm.Bill) string {
+func (r *run) summary(n, dimensions int, bill works.Bill) string {
 	text := "Embedded " + format.Plural(n, "text") + " with " + r.model.Name
 	if dimensions > 0 {
 		text += fmt.Sprintf(" (%d dimensions)", dimensions)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers/catalog"
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/tools/sanitize"
@@ -23,7 +23,7 @@ import (
 )
 
 // documentTask is the default task of the vectors in a collection.
-const documentTask = string(llm.TaskDocument)
+const documentTask = string(works.TaskDocument)
 
 // NewSimilar returns the command that searches a collection.
 func NewSimilar(e *ability.Env) *cobra.Command {
@@ -196,9 +196,9 @@ func (a commands) embedQuery(ctx context.Context, library *session.Store, set ve
 	if err != nil {
 		return nil, err
 	}
-	o := llm.EmbedOptions{Task: llm.Task(set.Task)}
-	if o.Task == llm.TaskDocument {
-		o.Task = llm.TaskQuery
+	o := works.EmbedOptions{Task: works.Task(set.Task)}
+	if o.Task == works.TaskDocument {
+		o.Task = works.TaskQuery
 	}
 	if m.Known && m.Facts.Dimensions > 0 && m.Facts.Dimensions != set.Dimensions {
 		o.Dimensions = set.Dimensions
@@ -218,7 +218,7 @@ func (a commands) embedQuery(ctx context.Context, library *session.Store, set ve
 }
 
 // embedOne returns the vector of one text.
-func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding], text string, o llm.EmbedOptions, spent *ability.Spending) ([]float32, error) {
+func embedOne(ctx context.Context, m media.Model[works.Embedder, catalog.Embedding], text string, o works.EmbedOptions, spent *ability.Spending) ([]float32, error) {
 	input := func(yield func(embedding.Input, error) bool) { yield(embedding.Input{Line: 1, Text: text}, nil) }
 	for batch, err := range embedding.Run(ctx, m.Service, input, embedding.Options{EmbedOptions: o, Model: m.Name, MaxInput: m.Facts.MaxInput}) {
 		if err != nil {

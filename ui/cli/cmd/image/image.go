@@ -19,6 +19,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/attach"
@@ -132,7 +133,7 @@ func (c *Options) run(ctx context.Context, words []string) error {
 }
 
 // open opens the model.
-func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
+func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Model[works.ImageMaker, catalog.ImageModel], error) {
 	name := cmp.Or(c.model, c.ImageModel)
 	if all := media.Images.Choices(c.Services(), os.Getenv); c.dryRun && name == "" && len(all) > 0 {
 		name = all[0].Name // without a request, no key is needed
@@ -141,13 +142,13 @@ func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Mode
 }
 
 // draw requests the images and saves them. It returns the exit status and the bill.
-func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
+func (c *Options) draw(ctx context.Context, model string, maker works.ImageMaker, r works.ImageRequest) (int, works.Bill) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	exit.CancelOnSignals(cancel)
 	told := &report{
 		Streams: *c.Streams, model: model, wanted: r.N, err: os.Stderr, progress: func(string) {},
-		save: func(b llm.Blob) (savedImage, error) { return c.save(r.Prompt, b) },
+		save: func(b works.Blob) (savedImage, error) { return c.save(r.Prompt, b) },
 	}
 	if term.IsTerminal(os.Stderr.Fd()) && c.Format == "text" && !c.Quiet {
 		r.Partials = 1
@@ -164,7 +165,7 @@ func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, 
 }
 
 // picture returns an image for the terminal; "" if it draws none.
-func (c *Options) picture(b llm.Blob) string {
+func (c *Options) picture(b works.Blob) string {
 	p, _ := termimage.Detect(c.Images, os.Getenv)
 	if p == termimage.Off {
 		return ""
@@ -178,9 +179,9 @@ func (c *Options) picture(b llm.Blob) string {
 }
 
 // account stores what was spent and releases the reservation.
-func (c *Options) account(library *session.Store, reservation session.Reservation, model string, bill llm.Bill) {
+func (c *Options) account(library *session.Store, reservation session.Reservation, model string, bill works.Bill) {
 	spent := ability.Spending{Purpose: session.PurposeImage, Model: model}
-	if bill != (llm.Bill{}) {
+	if bill != (works.Bill{}) {
 		spent.Add(bill)
 	}
 	if err := errors.Join(spent.Save(library), reservation.Settle()); err != nil {
@@ -189,15 +190,15 @@ func (c *Options) account(library *session.Store, reservation session.Reservatio
 }
 
 // request builds the request from the flags and words, and checks everything that does not depend on the model.
-func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
+func (c *Options) request(words []string) (r works.ImageRequest, err error) {
 	if ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(c.to), ".")); c.kind == "" && ext != "png" && (ext == "jpg" || slices.Contains(imageFormats, ext)) {
 		c.kind = ext // PNG is the default
 	}
 	if c.kind == "jpg" {
 		c.kind = "jpeg"
 	}
-	r = llm.ImageRequest{N: c.n, Quality: c.quality, Format: c.kind, Transparent: c.transparent}
-	if r.Size, err = llm.ParseSize(c.size); err != nil {
+	r = works.ImageRequest{N: c.n, Quality: c.quality, Format: c.kind, Transparent: c.transparent}
+	if r.Size, err = works.ParseSize(c.size); err != nil {
 		return r, fmt.Errorf("--%w", err)
 	}
 	switch {
@@ -235,7 +236,7 @@ func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
 }
 
 // prompt joins words and standard input, which may be an image.
-func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err error) {
+func (c *Options) prompt(words []string) (text string, inputs []works.Blob, err error) {
 	var stdin []byte
 	if !term.IsTerminal(os.Stdin.Fd()) {
 		if stdin, err = cmdutil.ReadStdin(os.Stdin, len(words) > 0, c.Note); err != nil {
@@ -251,7 +252,7 @@ func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err er
 		if err != nil {
 			return "", nil, err
 		}
-		inputs = append(inputs, llm.Blob{Name: "standard input", MIME: a.Part.MIME, Data: a.Part.Data})
+		inputs = append(inputs, works.Blob{Name: "standard input", MIME: a.Part.MIME, Data: a.Part.Data})
 	}
 	if strings.TrimSpace(text) == "" {
 		return "", nil, errors.New("no prompt: give one as an argument or on standard input")
@@ -263,22 +264,22 @@ func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err er
 var imageLimits = attach.Limits{Bytes: 50 << 20, Edge: 8192, ImageBytes: 50 << 20}
 
 // image reads an image and removes its metadata.
-func (c *Options) image(path string) (llm.Blob, error) {
+func (c *Options) image(path string) (works.Blob, error) {
 	a, err := attach.FromFile(path, imageLimits)
 	switch {
 	case err != nil:
-		return llm.Blob{}, fmt.Errorf("%s: %w", path, err)
+		return works.Blob{}, fmt.Errorf("%s: %w", path, err)
 	case a.Part.Kind != llm.Media || !strings.HasPrefix(a.Part.MIME, "image/"):
-		return llm.Blob{}, fmt.Errorf("%s: not an image, whatever its name says", path)
+		return works.Blob{}, fmt.Errorf("%s: not an image, whatever its name says", path)
 	}
 	if a.Note != "" {
 		c.Note(path + ": " + a.Note)
 	}
-	return llm.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
+	return works.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
 }
 
 // save saves an image.
-func (c *Options) save(prompt string, b llm.Blob) (savedImage, error) {
+func (c *Options) save(prompt string, b works.Blob) (savedImage, error) {
 	s := savedImage{MIME: b.MIME, Bytes: len(b.Data)}
 	s.Width, s.Height = attach.Dimensions(b.Data)
 	if c.to == "-" {

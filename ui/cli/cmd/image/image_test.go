@@ -19,6 +19,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/providers/media/formats"
 	"parley/session"
@@ -33,29 +34,29 @@ type drawing struct {
 	media.Formats
 	image []byte
 	fails error
-	asked []llm.ImageRequest
+	asked []works.ImageRequest
 }
 
-func (d *drawing) ImageMaker(_, base string) media.Opener[llm.ImageMaker, catalog.ImageModel] {
+func (d *drawing) ImageMaker(_, base string) media.Opener[works.ImageMaker, catalog.ImageModel] {
 	if !strings.HasPrefix(base, "https://api.openai.com/") && !strings.HasPrefix(base, "http://127.0.0.1:1/") {
 		return nil
 	}
-	return func(adapter.Options, catalog.ImageModel, []string) llm.ImageMaker { return d }
+	return func(adapter.Options, catalog.ImageModel, []string) works.ImageMaker { return d }
 }
 
-func (d *drawing) Make(_ context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
+func (d *drawing) Make(_ context.Context, r works.ImageRequest) iter.Seq2[works.ImageEvent, error] {
 	d.asked = append(d.asked, r)
-	return func(yield func(llm.ImageEvent, error) bool) {
+	return func(yield func(works.ImageEvent, error) bool) {
 		if d.fails != nil {
-			yield(llm.ImageEvent{}, d.fails)
+			yield(works.ImageEvent{}, d.fails)
 			return
 		}
 		for range max(r.N, 1) {
-			if !yield(llm.ImageEvent{Image: &llm.Blob{MIME: "image/png", Data: d.image}}, nil) {
+			if !yield(works.ImageEvent{Image: &works.Blob{MIME: "image/png", Data: d.image}}, nil) {
 				return
 			}
 		}
-		yield(llm.ImageEvent{Done: &llm.Bill{Images: r.N, USD: 0.5 * float64(r.N), Priced: true, Reported: true}}, nil)
+		yield(works.ImageEvent{Done: &works.Bill{Images: r.N, USD: 0.5 * float64(r.N), Priced: true, Reported: true}}, nil)
 	}
 }
 
@@ -194,7 +195,7 @@ func run(t *testing.T, e *ability.Env, args, stdin string, err *error) (out, tol
 	return b.String(), told
 }
 
-func requestText(r llm.ImageRequest) string {
+func requestText(r works.ImageRequest) string {
 	text := fmt.Sprintf("{Prompt:%s N:%d", r.Prompt, r.N)
 	for _, in := range r.Inputs {
 		text += " Inputs:" + in.Name + " " + in.MIME
@@ -202,7 +203,7 @@ func requestText(r llm.ImageRequest) string {
 	if r.Mask != nil {
 		text += " Mask:" + r.Mask.Name
 	}
-	if r.Size != (llm.Size{}) {
+	if r.Size != (works.Size{}) {
 		text += " Size:" + r.Size.String()
 	}
 	for name, value := range map[string]string{"Quality": r.Quality, "Format": r.Format} {

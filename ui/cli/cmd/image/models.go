@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session/attach"
 	"parley/ui/app"
@@ -38,14 +39,14 @@ func (Images) Models(a *ability.Env, dir, configured string) app.ImageModels {
 				return llm.Endpoint{}, err
 			}
 			m.Service = media.WithRetries(m.Service, nil)
-			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return saveImage(a, dir, prompt, b) }), nil
+			return media.Endpoint(m, func(prompt string, b works.Blob) (llm.Part, string, error) { return saveImage(a, dir, prompt, b) }), nil
 		},
 	}
 }
 
 // saveImage saves an image under a name made from its prompt, and returns it as conversations store images: small
 // enough for every model.
-func saveImage(a *ability.Env, dir, prompt string, b llm.Blob) (llm.Part, string, error) {
+func saveImage(a *ability.Env, dir, prompt string, b works.Blob) (llm.Part, string, error) {
 	name := attach.SlugFileName(prompt, "image", b.MIME)
 	path, err := attach.Save(filepath.Join(dir, name), b.Data)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media/formats"
 	"parley/ui/cli/ability"
 )
@@ -25,7 +26,7 @@ func TestKeepImage(t *testing.T) {
 	avif := append([]byte("\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1miaf"), 0xff, 0xfe, 0x00)
 	for _, test := range []struct {
 		name  string
-		blob  llm.Blob
+		blob  works.Blob
 		there bool // the directory exists
 		kind  llm.Kind
 		part  string // Name of the part, or a piece of its text
@@ -33,10 +34,10 @@ func TestKeepImage(t *testing.T) {
 		file  string // "" if none was saved
 		lost  bool
 	}{
-		{"an image", llm.Blob{MIME: "image/png", Data: photo.Bytes()}, true, llm.Media, "a-fox.png", "Saved in ", "a-fox.png", false},
-		{"one that no model takes", llm.Blob{MIME: "image/avif", Data: avif}, true, llm.Text, "saved as a-fox.avif", "a-fox.avif", "a-fox.avif", false},
-		{"one that cannot be saved", llm.Blob{MIME: "image/png", Data: photo.Bytes()}, false, llm.Media, "a-fox.png", "", "", true},
-		{"neither", llm.Blob{MIME: "image/avif", Data: avif}, false, "", "", "", "", true},
+		{"an image", works.Blob{MIME: "image/png", Data: photo.Bytes()}, true, llm.Media, "a-fox.png", "Saved in ", "a-fox.png", false},
+		{"one that no model takes", works.Blob{MIME: "image/avif", Data: avif}, true, llm.Text, "saved as a-fox.avif", "a-fox.avif", "a-fox.avif", false},
+		{"one that cannot be saved", works.Blob{MIME: "image/png", Data: photo.Bytes()}, false, llm.Media, "a-fox.png", "", "", true},
+		{"neither", works.Blob{MIME: "image/avif", Data: avif}, false, "", "", "", "", true},
 	} {
 		dir := filepath.Join(t.TempDir(), "there")
 		if test.there {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/tools/sanitize"
 	"parley/ui/app/wording"
@@ -31,21 +32,21 @@ type report struct {
 	model    string
 	wanted   int // number of images requested
 	err      io.Writer
-	save     func(llm.Blob) (savedImage, error)
-	progress func(text string)     // shows a progress text; "" clears it
-	picture  func(llm.Blob) string // returns the sequence that draws an image; nil to draw none
+	save     func(works.Blob) (savedImage, error)
+	progress func(text string)       // shows a progress text; "" clears it
+	picture  func(works.Blob) string // returns the sequence that draws an image; nil to draw none
 
 	saved    []savedImage
-	refused  []llm.Refusal
+	refused  []works.Refusal
 	said     []string
 	notes    []string
 	partials int
-	bill     llm.Bill
+	bill     works.Bill
 	failed   error
 }
 
 // run saves the images in events and reports them. It returns the exit status.
-func (p *report) run(events iter.Seq2[llm.ImageEvent, error]) int {
+func (p *report) run(events iter.Seq2[works.ImageEvent, error]) int {
 	p.line(cmdutil.Object{"type", "start", "model", p.model})
 	for e, err := range events {
 		if err != nil {
@@ -61,7 +62,7 @@ func (p *report) run(events iter.Seq2[llm.ImageEvent, error]) int {
 }
 
 // event reports one event.
-func (p *report) event(e llm.ImageEvent) {
+func (p *report) event(e works.ImageEvent) {
 	switch {
 	case e.Partial != nil:
 		p.partials++
@@ -95,7 +96,7 @@ func (p *report) note(text string) {
 	}
 }
 
-func (p *report) image(b llm.Blob) {
+func (p *report) image(b works.Blob) {
 	saved, err := p.save(b)
 	if err != nil {
 		p.failed = errors.Join(p.failed, err)
@@ -163,7 +164,7 @@ func (p *report) end(status int, reason string) {
 				fmt.Fprintln(p.err, "  The provider may still charge for it")
 			}
 		}
-		if !p.Quiet && p.bill != (llm.Bill{}) {
+		if !p.Quiet && p.bill != (works.Bill{}) {
 			fmt.Fprintln(p.err, sanitize.Line(p.model+" · "+billText(p.bill)))
 		}
 		return
@@ -193,7 +194,7 @@ func (p *report) summary() cmdutil.Object {
 	if len(p.notes) > 0 {
 		o = append(o, "notices", p.notes)
 	}
-	if p.bill != (llm.Bill{}) {
+	if p.bill != (works.Bill{}) {
 		o = append(o, "usage", billObject(p.bill))
 	}
 	if p.failed != nil {
@@ -210,12 +211,12 @@ func savedObject(s savedImage) cmdutil.Object {
 	return o
 }
 
-func refusalObject(r llm.Refusal) cmdutil.Object {
+func refusalObject(r works.Refusal) cmdutil.Object {
 	return cmdutil.Object{"stage", r.Stage, "code", r.Code, "text", r.Text, "billed", r.Billed}
 }
 
 // refusalText describes a refusal.
-func refusalText(r llm.Refusal) string {
+func refusalText(r works.Refusal) string {
 	switch text := strings.TrimSpace(r.Text); {
 	case text == "" && r.Code == "":
 		return "no reason given"
@@ -228,7 +229,7 @@ func refusalText(r llm.Refusal) string {
 	}
 }
 
-func billObject(b llm.Bill) cmdutil.Object {
+func billObject(b works.Bill) cmdutil.Object {
 	o := cmdutil.Object{"images", b.Images, "input_tokens", b.Tokens, "output_tokens", b.Output}
 	if b.Priced {
 		o = append(o, "cost_usd", b.USD, "cost_exact", b.Reported)
@@ -237,7 +238,7 @@ func billObject(b llm.Bill) cmdutil.Object {
 }
 
 // billText describes the images, tokens and cost of b.
-func billText(b llm.Bill) string {
+func billText(b works.Bill) string {
 	cost := format.Cost(b.USD, b.Priced)
 	if b.Priced && cost == "" {
 		cost = "free"

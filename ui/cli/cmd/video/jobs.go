@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/tools/sanitize"
@@ -61,11 +61,11 @@ func (c *Options) list() error {
 // videoStateWord describes the state of a job, with the provider's word if that is more precise.
 func videoStateWord(v session.Video) string {
 	switch {
-	case v.Job.ID == "" && v.Job.State == llm.JobQueued:
+	case v.Job.ID == "" && v.Job.State == works.JobQueued:
 		return "not confirmed"
 	case v.File != "":
 		return "saved"
-	case v.Job.State == llm.JobRunning && v.Job.RawState != "":
+	case v.Job.State == works.JobRunning && v.Job.RawState != "":
 		return sanitize.Line(strings.ToLower(v.Job.RawState))
 	}
 	return string(v.Job.State)
@@ -85,7 +85,7 @@ func (c *Options) open(ctx context.Context, id string) (*run, error) {
 		return nil, cmdutil.Usagef("%w: parley video list shows them", err)
 	}
 	r := newRun(c, v, nil)
-	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {
+	if v.Job.ID == "" && (v.Job.State == works.JobRefused || v.Job.State == works.JobCanceled) {
 		return r, nil // it was never created, so there is nothing to ask
 	}
 	if v.Job.ID == "" && v.Job.Failure != "" {
@@ -118,7 +118,7 @@ func (c *Options) get(ctx context.Context, id string) error {
 		r.line.file = r.video.File
 		return r.outcome()
 	}
-	if r.video.Job.State.Over() && r.video.Job.State != llm.JobDone {
+	if r.video.Job.State.Over() && r.video.Job.State != works.JobDone {
 		return r.outcome()
 	}
 	return r.finish(ctx, 0)
@@ -131,7 +131,7 @@ func (c *Options) cancel(ctx context.Context, id string) error {
 		return err
 	}
 	c.endOnSignals()
-	if r.video.Job.ID == "" && r.video.Job.State == llm.JobRefused {
+	if r.video.Job.ID == "" && r.video.Job.State == works.JobRefused {
 		return r.outcome()
 	}
 	if r.video.Job.State.Over() {
@@ -140,7 +140,7 @@ func (c *Options) cancel(ctx context.Context, id string) error {
 	if err := r.film.Jobs.Cancel(ctx, r.video.Job); err != nil {
 		return err
 	}
-	r.video.Job.State, r.video.Job.RawState = llm.JobCanceled, ""
+	r.video.Job.State, r.video.Job.RawState = works.JobCanceled, ""
 	if err := c.library.Videos().Save(r.video); err != nil {
 		return err
 	}

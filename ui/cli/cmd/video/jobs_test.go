@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/session"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
@@ -41,11 +42,11 @@ func printed(c *Options, do func()) string {
 // A job that was refused at once, and has no ID, is reported as refused again, and the server's text is sanitized.
 func TestVideoRefusedAtOnce(t *testing.T) {
 	c := newVideos(t)
-	v := session.Video{Prompt: "a fox \u009b2J\u202e", Job: llm.Job{Provider: "xai", Model: "m"}}
+	v := session.Video{Prompt: "a fox \u009b2J\u202e", Job: works.Job{Provider: "xai", Model: "m"}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		t.Fatal(err)
 	}
-	v.Job.State, v.Job.Refused = llm.JobRefused, &llm.Refusal{Text: "not a fox \u009b2J"}
+	v.Job.State, v.Job.Refused = works.JobRefused, &works.Refusal{Text: "not a fox \u009b2J"}
 	if err := c.library.Videos().Save(v); err != nil {
 		t.Fatal(err)
 	}
@@ -65,16 +66,16 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 }
 
 // A busyServer rejects all requests as too busy.
-type busyServer struct{ llm.VideoJobs }
+type busyServer struct{ works.VideoJobs }
 
-func (busyServer) Start(context.Context, llm.VideoRequest) (llm.Job, error) {
-	return llm.Job{}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
+func (busyServer) Start(context.Context, works.VideoRequest) (works.Job, error) {
+	return works.Job{}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
 }
 
 // A job that is canceled before its request is repeated was never created.
 func TestVideoCanceledBeforeItIsMade(t *testing.T) {
 	c := newVideos(t)
-	v := session.Video{Prompt: "a fox", Job: llm.Job{Provider: "xai", Model: "m", State: llm.JobQueued}}
+	v := session.Video{Prompt: "a fox", Job: works.Job{Provider: "xai", Model: "m", State: works.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestVideoCanceledBeforeItIsMade(t *testing.T) {
 		err = r.start(ctx)
 		v = r.video
 	})
-	if !errors.Is(err, io.EOF) || v.Job.State != llm.JobCanceled || v.Job.Failure != "" {
+	if !errors.Is(err, io.EOF) || v.Job.State != works.JobCanceled || v.Job.Failure != "" {
 		t.Errorf("%v: %+v", err, v.Job)
 	}
 	if err := c.get(context.Background(), "1"); err == nil || !strings.Contains(err.Error(), "was canceled") {

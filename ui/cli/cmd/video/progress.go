@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app/wording"
@@ -33,9 +33,9 @@ func newProgress(c *Options, v session.Video) *progress {
 }
 
 // show shows the result of a poll, or the error after which it will be repeated.
-func (p *progress) show(j llm.Job, err error) {
+func (p *progress) show(j works.Job, err error) {
 	text := string(j.State)
-	if j.RawState != "" && j.State == llm.JobRunning {
+	if j.RawState != "" && j.State == works.JobRunning {
 		text = sanitize.Line(j.RawState)
 	}
 	if j.Progress > 0 && !j.State.Over() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/attach"
@@ -34,9 +35,9 @@ type run struct {
 }
 
 // newRun returns a run of the job v at the provider of jobs; jobs may be nil if the provider is not asked.
-func newRun(c *Options, v session.Video, jobs llm.VideoJobs) *run {
+func newRun(c *Options, v session.Video, jobs works.VideoJobs) *run {
 	r := &run{Options: c, video: v, film: media.VideoRunner{Jobs: jobs}}
-	r.film.OnSave = func(j llm.Job) error {
+	r.film.OnSave = func(j works.Job) error {
 		r.video.Job = j
 		return r.library.Videos().Save(r.video)
 	}
@@ -51,7 +52,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	if err != nil && j.ID == "" {
 		if !media.MayBePaid(err) && ctx.Err() != nil {
-			r.video.Job.State = llm.JobCanceled
+			r.video.Job.State = works.JobCanceled
 			return errors.Join(err, r.library.Videos().Save(r.video))
 		}
 		if !media.MayBePaid(err) {
@@ -62,7 +63,7 @@ func (r *run) start(ctx context.Context) error {
 			known, why = "The provider answered with an error", "the request that creates it was answered with an error"
 		}
 		r.Note(fmt.Sprintf("%s: the video may be made, and paid for, anyway (job %d)", known, r.video.Num))
-		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, why+": "+wording.ShellError(err)
+		r.video.Job.State, r.video.Job.Failure = works.JobFailed, why+": "+wording.ShellError(err)
 		return errors.Join(err, r.library.Videos().Save(r.video))
 	}
 	if err != nil {
@@ -89,13 +90,13 @@ func (r *run) finish(ctx context.Context, after time.Duration) error {
 		}
 	}
 	j, err := r.film.Wait(ctx, r.video.Job, after)
-	if err == nil && j.State == llm.JobDone {
+	if err == nil && j.State == works.JobDone {
 		r.line.say("downloading")
 		err = r.save(ctx)
 	}
 	r.line.stop()
 	if err != nil {
-		if r.video.Job.ID != "" && (!j.State.Over() || j.State == llm.JobDone) {
+		if r.video.Job.ID != "" && (!j.State.Over() || j.State == works.JobDone) {
 			cmdutil.Warn(fmt.Sprintf("The job is stored: parley video get %d continues", r.video.Num))
 		}
 		return err
@@ -107,9 +108,9 @@ func (r *run) finish(ctx context.Context, after time.Duration) error {
 func (r *run) outcome() error {
 	j := r.video.Job
 	switch j.State {
-	case llm.JobDone:
+	case works.JobDone:
 		return r.print("done", "stop")
-	case llm.JobRefused:
+	case works.JobRefused:
 		words := "declined"
 		if j.Refused != nil {
 			words = strings.TrimSpace(cmp.Or(j.Refused.Text, j.Refused.Code, words))
@@ -120,14 +121,14 @@ func (r *run) outcome() error {
 		cmdutil.Warn(r.video.Name() + " refused: " + words)
 		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(exit.Incomplete))
 	}
-	return fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
-		llm.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), llm.JobCanceled: "was canceled", llm.JobExpired: "expired, together with its video",
+	return fmt.Errorf("%s: the job %s", r.video.Name(), map[works.JobState]string{
+		works.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), works.JobCanceled: "was canceled", works.JobExpired: "expired, together with its video",
 	}[j.State])
 }
 
 // save downloads the video.
 func (r *run) save(ctx context.Context) error {
-	o := llm.VideoOutput{Variant: r.variant}
+	o := works.VideoOutput{Variant: r.variant}
 	if r.to == "-" {
 		return r.copyToStdout(ctx, o)
 	}
@@ -146,7 +147,7 @@ func (r *run) save(ctx context.Context) error {
 			return cmdutil.Usagef("%s: there is no longer such a folder: name a file with --to", dir)
 		}
 	}
-	var blob llm.Blob
+	var blob works.Blob
 	saved, err := attach.SaveWith(path, func(f *os.File) (string, error) {
 		var err error
 		if blob, err = r.film.Download(ctx, r.video.Job, o, f); err == nil && filepath.Ext(path) == "" {
@@ -171,7 +172,7 @@ func (r *run) save(ctx context.Context) error {
 }
 
 // copyToStdout downloads the video to standard output, completely or not at all.
-func (r *run) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
+func (r *run) copyToStdout(ctx context.Context, o works.VideoOutput) error {
 	f, err := os.CreateTemp("", "parley-video-")
 	if err != nil {
 		return err
@@ -272,7 +273,7 @@ func absolute(path string) string {
 const largestInput = 50 << 20
 
 // readMedia reads an image or a video to send.
-func readMedia(path, kind string) (*llm.Blob, error) {
+func readMedia(path, kind string) (*works.Blob, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -295,5 +296,5 @@ func readMedia(path, kind string) (*llm.Blob, error) {
 	if !strings.HasPrefix(mime, kind+"/") {
 		return nil, fmt.Errorf("%s is no %s that can be sent, but %s", path, kind, mime)
 	}
-	return &llm.Blob{MIME: mime, Name: filepath.Base(path), Data: data}, nil
+	return &works.Blob{MIME: mime, Name: filepath.Base(path), Data: data}, nil
 }

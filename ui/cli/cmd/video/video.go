@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/ui/app/wording"
@@ -33,7 +34,7 @@ type Options struct {
 
 // videoFlags are the flags of parley video and its subcommands.
 type videoFlags struct {
-	wishes              llm.VideoRequest
+	wishes              works.VideoRequest
 	name                string // of the model
 	first, last, source string // files
 	references          []string
@@ -106,7 +107,7 @@ func (c *Options) outputFlags(cmd *cobra.Command) {
 // fileFlags adds the flags for saving.
 func (c *Options) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
-	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save another `KIND` instead of the video: thumbnail or spritesheet", llm.VideoVariants)
+	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save another `KIND` instead of the video: thumbnail or spritesheet", works.VideoVariants)
 }
 
 // with runs do after opening the configuration and the store.
@@ -165,7 +166,7 @@ func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string)
 	}
 	c.endOnSignals()
 	provider, model, _ := strings.Cut(m.Name, "/")
-	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
+	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: works.Job{Provider: provider, Model: model, State: works.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		return errors.Join(err, reservation.Settle())
 	}
@@ -192,11 +193,11 @@ func (c *Options) readWishes(cmd *cobra.Command) error {
 		w.Seed = &c.seed
 	}
 	var all, err error
-	one := func(flag, path, kind string) *llm.Blob {
+	one := func(flag, path, kind string) *works.Blob {
 		if path == "" {
 			return nil
 		}
-		var b *llm.Blob
+		var b *works.Blob
 		if b, err = readMedia(path, kind); err != nil {
 			all = errors.Join(all, fmt.Errorf("--%s: %w", flag, err))
 		}

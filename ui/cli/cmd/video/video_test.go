@@ -15,6 +15,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/settings"
@@ -30,7 +31,7 @@ const (
 // studio makes videos as the names of its models say.
 type studio struct {
 	media.Formats
-	asked []llm.VideoRequest
+	asked []works.VideoRequest
 	polls int
 }
 
@@ -43,56 +44,56 @@ type filming struct {
 	model string
 }
 
-func (f filming) Check(llm.VideoRequest) error {
+func (f filming) Check(works.VideoRequest) error {
 	if f.model == "unfit" {
 		return &llm.Error{Fault: llm.Unsupported, Message: "it makes no foxes"}
 	}
 	return nil
 }
 
-func (f filming) Start(_ context.Context, r llm.VideoRequest) (llm.Job, error) {
+func (f filming) Start(_ context.Context, r works.VideoRequest) (works.Job, error) {
 	f.asked = append(f.asked, r)
 	switch f.model {
 	case "broken":
-		return llm.Job{}, &llm.Error{Fault: llm.Server, Status: 500}
+		return works.Job{}, &llm.Error{Fault: llm.Server, Status: 500}
 	case "down":
-		return llm.Job{}, &llm.Error{Fault: llm.Network}
+		return works.Job{}, &llm.Error{Fault: llm.Network}
 	case "denied":
-		return llm.Job{}, &llm.Error{Fault: llm.Authentication, Status: 401}
+		return works.Job{}, &llm.Error{Fault: llm.Authentication, Status: 401}
 	}
-	return llm.Job{Provider: "mock", Model: f.model, ID: "j-" + f.model, State: llm.JobQueued, Notes: []string{"no seed\x1b"}}, nil
+	return works.Job{Provider: "mock", Model: f.model, ID: "j-" + f.model, State: works.JobQueued, Notes: []string{"no seed\x1b"}}, nil
 }
 
-func (f filming) Poll(_ context.Context, j llm.Job) (llm.Job, error) {
+func (f filming) Poll(_ context.Context, j works.Job) (works.Job, error) {
 	f.polls++
-	switch j.State = llm.JobState(f.model); f.model {
+	switch j.State = works.JobState(f.model); f.model {
 	case "slow":
-		if j.State = llm.JobRunning; f.polls == 1 {
+		if j.State = works.JobRunning; f.polls == 1 {
 			return j, &llm.Error{Fault: llm.Server, Status: 500}
 		} else if f.polls < 4 {
 			j.RawState, j.Progress = "RENDERING\x1b", 25
 			return j, nil
 		}
-		j.State = llm.JobDone
+		j.State = works.JobDone
 	case "refused":
-		j.Refused = &llm.Refusal{Text: "no cats", Billed: true}
+		j.Refused = &works.Refusal{Text: "no cats", Billed: true}
 	case "failed":
 		j.Failure = "odd"
 	}
-	j.Bill = &llm.Bill{USD: 0.25, Priced: true}
+	j.Bill = &works.Bill{USD: 0.25, Priced: true}
 	return j, nil
 }
 
-func (f filming) Fetch(_ context.Context, _ llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
+func (f filming) Fetch(_ context.Context, _ works.Job, o works.VideoOutput, w io.Writer) (works.Blob, error) {
 	data := aVideo
 	if o.Variant != "" {
 		data = aPNG
 	}
 	_, err := io.WriteString(w, data)
-	return llm.Blob{}, err
+	return works.Blob{}, err
 }
 
-func (f filming) Cancel(context.Context, llm.Job) error {
+func (f filming) Cancel(context.Context, works.Job) error {
 	if f.model == "stuck" {
 		return &llm.Error{Fault: llm.Unsupported, Message: "no way to cancel"}
 	}
@@ -312,7 +313,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func requestText(r llm.VideoRequest) string {
+func requestText(r works.VideoRequest) string {
 	text := r.Prompt
 	add := func(is bool, format string, args ...any) {
 		if is {
@@ -368,7 +369,7 @@ func TestWait(t *testing.T) {
 	c := newVideos(t)
 	c.Format, c.Quiet = "text", false
 	s := filming{new(studio), "slow"}
-	v := session.Video{Prompt: "a fox", Job: llm.Job{Provider: "mock", Model: "slow", State: llm.JobQueued}}
+	v := session.Video{Prompt: "a fox", Job: works.Job{Provider: "mock", Model: "slow", State: works.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		t.Fatal(err)
 	}
@@ -394,12 +395,12 @@ func TestStateWords(t *testing.T) {
 		v    session.Video
 		want string
 	}{
-		{session.Video{Job: llm.Job{State: llm.JobQueued}}, "not confirmed"},
-		{session.Video{Job: llm.Job{ID: "a", State: llm.JobQueued, RawState: "WAITING"}}, "queued"},
-		{session.Video{Job: llm.Job{ID: "a", State: llm.JobRunning}}, "running"},
-		{session.Video{Job: llm.Job{ID: "a", State: llm.JobRunning, RawState: "RENDERING\x1b"}}, "rendering␛"},
-		{session.Video{Job: llm.Job{ID: "a", State: llm.JobDone}}, "done"},
-		{session.Video{Job: llm.Job{ID: "a", State: llm.JobDone}, File: "a.mp4"}, "saved"},
+		{session.Video{Job: works.Job{State: works.JobQueued}}, "not confirmed"},
+		{session.Video{Job: works.Job{ID: "a", State: works.JobQueued, RawState: "WAITING"}}, "queued"},
+		{session.Video{Job: works.Job{ID: "a", State: works.JobRunning}}, "running"},
+		{session.Video{Job: works.Job{ID: "a", State: works.JobRunning, RawState: "RENDERING\x1b"}}, "rendering␛"},
+		{session.Video{Job: works.Job{ID: "a", State: works.JobDone}}, "done"},
+		{session.Video{Job: works.Job{ID: "a", State: works.JobDone}, File: "a.mp4"}, "saved"},
 	} {
 		if got := videoStateWord(tt.v); got != tt.want {
 			t.Errorf("%+v: got %s, want %s", tt.v.Job, got, tt.want)

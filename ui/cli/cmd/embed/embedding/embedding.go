@@ -16,6 +16,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 	"parley/providers/retry"
 )
 
@@ -30,13 +31,13 @@ type Input struct {
 type Batch struct {
 	Inputs  []Input
 	Vectors [][]float32
-	Bill    llm.Bill
+	Bill    works.Bill
 	Notes   []string // for the user: settings left out of the request
 }
 
 // Options limit the requests. The zero value has the defaults.
 type Options struct {
-	llm.EmbedOptions
+	works.EmbedOptions
 	Model    string                                           // for errors
 	MaxInput int                                              // tokens per text; 0 if unknown
 	MaxBatch int                                              // texts per request, if fewer than the model accepts; 0 is the model's limit
@@ -77,7 +78,7 @@ func (in Input) Place() string {
 
 // Run embeds inputs, which must not be blank, and yields batches in order. It ends with its first error: one of inputs,
 // a *TooLongError, or an *llm.Error of the model. All batches before the failed input have been yielded by then.
-func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o Options) iter.Seq2[Batch, error] {
+func Run(ctx context.Context, e works.Embedder, inputs iter.Seq2[Input, error], o Options) iter.Seq2[Batch, error] {
 	if o.Parallel < 1 {
 		o.Parallel = usualParallel
 	}
@@ -120,7 +121,7 @@ func yieldResult(got result, yield func(Batch, error) bool) bool {
 
 // A run is one call of Run.
 type run struct {
-	e    llm.Embedder
+	e    works.Embedder
 	o    Options
 	gate *gate
 }
@@ -205,7 +206,7 @@ func (r *run) embed(ctx context.Context, inputs []Input, entered bool) (Batch, e
 	for i, in := range inputs {
 		texts[i] = in.Text
 	}
-	var got *llm.Embedded
+	var got *works.Embedded
 	err := retry.Do(ctx, retry.Options{MaxRetries: r.o.Retries, MaxTotalWait: maxWait, Sleep: r.o.Sleep}, func(ctx context.Context) (err error) {
 		if !entered {
 			if err := r.gate.enter(); err != nil {

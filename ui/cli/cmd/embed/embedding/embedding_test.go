@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/works"
 )
 
 // A fake embeds a text as its length and takes a second.
@@ -36,7 +37,7 @@ type start struct {
 
 func (f *fake) Batch() (inputs, tokens int) { return f.texts, f.tokens }
 
-func (f *fake) Embed(ctx context.Context, inputs []string, _ llm.EmbedOptions) (*llm.Embedded, error) {
+func (f *fake) Embed(ctx context.Context, inputs []string, _ works.EmbedOptions) (*works.Embedded, error) {
 	f.mu.Lock()
 	f.sizes = append(f.sizes, len(inputs))
 	n := len(f.sizes)
@@ -59,7 +60,7 @@ func (f *fake) Embed(ctx context.Context, inputs []string, _ llm.EmbedOptions) (
 			return nil, err
 		}
 	}
-	out := &llm.Embedded{Bill: llm.Bill{Tokens: len(inputs)}}
+	out := &works.Embedded{Bill: works.Bill{Tokens: len(inputs)}}
 	for _, text := range inputs {
 		out.Vectors = append(out.Vectors, []float32{float32(len(text))})
 	}
@@ -78,7 +79,7 @@ func lines(n int) iter.Seq2[Input, error] {
 }
 
 // collect runs f over inputs, checks the vector of each, and returns their number.
-func collect(t *testing.T, ctx context.Context, f *fake, inputs iter.Seq2[Input, error], o Options) (n int, bill llm.Bill, err error) {
+func collect(t *testing.T, ctx context.Context, f *fake, inputs iter.Seq2[Input, error], o Options) (n int, bill works.Bill, err error) {
 	t.Helper()
 	for b, e := range Run(ctx, f, inputs, o) {
 		if e != nil {

@@ -1,4 +1,5 @@
-package llm
+// Package share lets several answers to the same request come from one response.
+package share
 
 import (
 	"cmp"
@@ -6,14 +7,16 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"parley/providers/llm"
 )
 
 // A Candidate is one of several answers requested at the same time. If a wire format can give
 // several answers to one request, candidates with the same request share its response:
 //
-//	candidate ─► Share ─┐                          ┌─► SharedBody ─► answer 0
-//	candidate ─► Share ─┼─► open(n), one response ─┼─► SharedBody ─► answer 1
-//	candidate ─► Share ─┘                          └─► SharedBody ─► answer 2
+//	candidate ─► Share ─┐                          ┌─► Body ─► answer 0
+//	candidate ─► Share ─┼─► open(n), one response ─┼─► Body ─► answer 1
+//	candidate ─► Share ─┘                          └─► Body ─► answer 2
 //
 // Otherwise, and after the first attempt, each candidate sends its own request. A nil Candidate is
 // a single answer. It is safe for concurrent use.
@@ -85,7 +88,7 @@ func (c *Candidate) decide() {
 // requests n answers; it is called once, and its context ends when all bodies are closed. Its error
 // is returned to each candidate. If there is no candidate to share with, and after the first call,
 // the body is nil: c must send its own request.
-func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context.Context, n int) (io.ReadCloser, error)) (*SharedBody, error) {
+func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context.Context, n int) (io.ReadCloser, error)) (*Body, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -125,7 +128,7 @@ func (c *Candidate) Shares() bool {
 }
 
 // join adds c to the response for key; nil if it has already decided.
-func (c *Candidate) join(ctx context.Context, key string, open func(context.Context, int) (io.ReadCloser, error)) *SharedBody {
+func (c *Candidate) join(ctx context.Context, key string, open func(context.Context, int) (io.ReadCloser, error)) *Body {
 	g := c.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,10 +139,10 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 	if r == nil {
 		r = &sharedResponse{mu: &g.mu, open: open, opened: make(chan struct{})}
 		r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with the pulse of each candidate
+		r.ctx, r.pulse = llm.WithPulse(r.ctx, 0) // beats with the pulse of each candidate
 		g.requests[key] = r
 	}
-	b := &SharedBody{number: c.number, response: r, pulse: PulseOf(ctx), closed: make(chan struct{})}
+	b := &Body{number: c.number, response: r, pulse: llm.PulseOf(ctx), closed: make(chan struct{})}
 	b.pieces, b.writer = io.Pipe()
 	b.unwatch = context.AfterFunc(ctx, func() { b.writer.CloseWithError(context.Cause(ctx)) })
 	r.bodies = append(r.bodies, b)
@@ -153,20 +156,20 @@ type sharedResponse struct {
 	open   func(ctx context.Context, n int) (io.ReadCloser, error)
 	ctx    context.Context // of the request
 	cancel context.CancelFunc
-	pulse  *Pulse
-	bodies []*SharedBody // bodies not yet closed
+	pulse  *llm.Pulse
+	bodies []*Body // bodies not yet closed
 
 	opened chan struct{} // closed once size and err are known
 	size   int           // number of answers requested
 	err    error         // why there is no response
 
-	usageOwner *SharedBody // counts the usage; nil if not yet known
+	usageOwner *Body // counts the usage; nil if not yet known
 }
 
 // start sends the request. The group must be locked.
 func (r *sharedResponse) start() {
 	r.size = len(r.bodies)
-	slices.SortFunc(r.bodies, func(a, b *SharedBody) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(r.bodies, func(a, b *Body) int { return cmp.Compare(a.number, b.number) })
 	for i, b := range r.bodies {
 		b.Index = i
 	}
@@ -180,7 +183,7 @@ func (r *sharedResponse) start() {
 
 // run passes each piece of the response to the bodies in order, waiting until each has read it: the
 // first body is the first to report the events that all of them report.
-func (r *sharedResponse) run(bodies []*SharedBody) {
+func (r *sharedResponse) run(bodies []*Body) {
 	defer r.cancel()
 	body, err := r.open(r.ctx, len(bodies))
 	r.err = err
@@ -204,14 +207,14 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 	}
 }
 
-// A SharedBody is one candidate's copy of a shared response, with all of its bytes. It is read by
+// A Body is one candidate's copy of a shared response, with all of its bytes. It is read by
 // one goroutine, and ends with the context of its candidate.
-type SharedBody struct {
+type Body struct {
 	Index int // index of the candidate's answer, from 0
 
 	number    int // number of the candidate
 	response  *sharedResponse
-	pulse     *Pulse
+	pulse     *llm.Pulse
 	seenBeats uint64 // beats of pulse already passed on to the response
 	pieces    *io.PipeReader
 	writer    *io.PipeWriter
@@ -220,19 +223,19 @@ type SharedBody struct {
 }
 
 // deliver passes a piece to the reader, and waits until it wants another one or the body is closed.
-func (b *SharedBody) deliver(piece []byte) {
+func (b *Body) deliver(piece []byte) {
 	_, _ = b.writer.Write(piece)
 	_, _ = b.writer.Write(nil) // waits for the next Read
 }
 
 // end ends the body with err, and waits until it is closed.
-func (b *SharedBody) end(err error) {
+func (b *Body) end(err error) {
 	b.writer.CloseWithError(err)
 	<-b.closed
 }
 
 // Read implements io.Reader.
-func (b *SharedBody) Read(p []byte) (n int, err error) {
+func (b *Body) Read(p []byte) (n int, err error) {
 	if beats := b.pulse.Beats(); beats != b.seenBeats {
 		b.seenBeats = beats
 		b.response.pulse.Beat()
@@ -244,7 +247,7 @@ func (b *SharedBody) Read(p []byte) (n int, err error) {
 }
 
 // Close releases the response. Closing the last body cancels its request.
-func (b *SharedBody) Close() error {
+func (b *Body) Close() error {
 	b.response.mu.Lock()
 	defer b.response.mu.Unlock()
 	if i := slices.Index(b.response.bodies, b); i >= 0 {
@@ -261,7 +264,7 @@ func (b *SharedBody) Close() error {
 
 // CountsUsage reports whether the usage of the response, which covers all its answers, counts for
 // this one. It does for the first body that asks, and for a nil body.
-func (b *SharedBody) CountsUsage() bool {
+func (b *Body) CountsUsage() bool {
 	if b == nil {
 		return true
 	}

@@ -1,4 +1,4 @@
-package llm_test
+package share_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llm/share"
 )
 
 // opened is a response that counts how often it was requested and released.
@@ -78,11 +79,11 @@ func TestCandidates(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := &opened{text: "text", err: test.err}
 			got := make([]string, len(test.asks))
-			candidates := llm.NewCandidates(len(test.asks))
+			candidates := share.NewCandidates(len(test.asks))
 			var all sync.WaitGroup
 			for i, does := range test.asks {
 				all.Go(func() {
-					ctx, cancel := context.WithCancel(llm.WithCandidate(t.Context(), candidates[i]))
+					ctx, cancel := context.WithCancel(share.WithCandidate(t.Context(), candidates[i]))
 					defer cancel()
 					switch does {
 					case "canceled":
@@ -114,7 +115,7 @@ func TestCandidates(t *testing.T) {
 
 // ask performs the action of a candidate, and returns its result.
 func ask(ctx context.Context, does string, o *opened) string {
-	c := llm.CandidateOf(ctx)
+	c := share.CandidateOf(ctx)
 	defer c.Leave()
 	if does == "leaves" {
 		return "-"
@@ -142,7 +143,7 @@ func ask(ctx context.Context, does string, o *opened) string {
 func TestSharedBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &opened{hangs: true}
-		candidates := llm.NewCandidates(2)
+		candidates := share.NewCandidates(2)
 		var all sync.WaitGroup
 		var ends [2]error
 		var cancels [2]context.CancelFunc
@@ -188,7 +189,7 @@ func TestSharedPulse(t *testing.T) {
 			return r, nil
 		}
 		var all sync.WaitGroup
-		for i, c := range llm.NewCandidates(2) {
+		for i, c := range share.NewCandidates(2) {
 			all.Go(func() {
 				ctx, p := llm.WithPulse(t.Context(), time.Minute)
 				b, err := c.Share(ctx, "a", open)

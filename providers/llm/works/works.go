@@ -1,19 +1,21 @@
-package llm
+// Package works is the vocabulary for what models make besides answers: vectors, images, videos.
+//
+// No provider has them all, so there are three interfaces, and a provider's service implements those it
+// supports. None of them retries a request by itself, since each creation is charged.
+package works
 
 import (
 	"context"
 	"io"
 	"iter"
-)
 
-// Models for other uses than chat. No provider has them all, so there are three interfaces, and a
-// provider's service implements those it supports. None of them retries a request by itself, since
-// each creation is charged.
+	"parley/providers/llm"
+)
 
 // An Embedder turns texts into vectors. Implementations are safe for concurrent use.
 type Embedder interface {
 	// Embed returns one vector for each input, in the order of inputs, with one request. It is the
-	// caller's error to pass more inputs than Batch allows. Errors are *Error.
+	// caller's error to pass more inputs than Batch allows. Errors are *llm.Error.
 	Embed(ctx context.Context, inputs []string, o EmbedOptions) (*Embedded, error)
 	// Batch returns the maximum number of inputs in a request, at least 1, and the maximum number
 	// of tokens of all of them together; 0 for no limit.
@@ -75,8 +77,8 @@ func (b Bill) Add(c Bill) Bill {
 }
 
 // Usage returns b as the usage of an answer, in the fields that both have.
-func (b Bill) Usage() Usage {
-	return Usage{Input: b.Tokens, Output: b.Output, Cost: b.USD, Priced: b.Priced}
+func (b Bill) Usage() llm.Usage {
+	return llm.Usage{Input: b.Tokens, Output: b.Output, Cost: b.USD, Priced: b.Priced}
 }
 
 // A Blob is a file: an image or a video.
@@ -95,23 +97,10 @@ type Refusal struct {
 	Billed bool   // it is charged nevertheless
 }
 
-// OriginImages is the origin of messages from an ImageMaker. No wire format has it, so that every
-// model gets the image, or a text about it.
-const OriginImages = "images"
-
-// A Preview is an unfinished image. It is an Event: shown in place of the later content of Block,
-// but not stored.
-type Preview struct {
-	Block string
-	Part
-}
-
-func (Preview) event() {}
-
 // An ImageMaker generates or edits images.
 type ImageMaker interface {
 	// Make sends r when it is ranged over, once. The sequence ends with an event that has Done,
-	// followed by its first and only error if there was one, which is an *Error unless ctx was
+	// followed by its first and only error if there was one, which is an *llm.Error unless ctx was
 	// canceled. If nothing was generated, there is only the error; images sent before an error are
 	// valid.
 	Make(ctx context.Context, r ImageRequest) iter.Seq2[ImageEvent, error]
@@ -159,7 +148,7 @@ type VideoJobs interface {
 	// Fetch writes an output of a finished job to w and returns its type. It requests a new
 	// address, since addresses expire. It returns write errors of w too.
 	Fetch(ctx context.Context, j Job, o VideoOutput, w io.Writer) (Blob, error)
-	// Cancel ends a job. If the provider cannot, it returns an *Error with the fault Unsupported.
+	// Cancel ends a job. If the provider cannot, it returns an *llm.Error with the fault Unsupported.
 	Cancel(ctx context.Context, j Job) error
 }
 
