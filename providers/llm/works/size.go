@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // tiers lists the tiers of a Size with their approximate number of pixels.
@@ -16,12 +15,10 @@ var tiers = []struct {
 	pixels int
 }{{"512", 512 * 512}, {"1K", 1024 * 1024}, {"2K", 2048 * 2048}, {"4K", 4096 * 4096}}
 
-var (
-	pixelSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5})[x*×]([0-9]{1,5})$`) })
-	ratioSize = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([0-9]{1,4}(?:\.[0-9]{1,2})?):([0-9]{1,4}(?:\.[0-9]{1,2})?)$`)
-	})
-)
+func pixelSize() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5})[x*×]([0-9]{1,5})$`) }
+func ratioSize() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,4}(?:\.[0-9]{1,2})?):([0-9]{1,4}(?:\.[0-9]{1,2})?)$`)
+}
 
 // ParseSize parses a size: "1536x1024", "16:9", "2K", or "16:9 2K"; "auto" and "" leave it to the
 // model.
@@ -30,8 +27,9 @@ func ParseSize(text string) (Size, error) {
 	bad := func() (Size, error) {
 		return Size{}, fmt.Errorf("size %q: use pixels such as 1536x1024, a ratio such as 16:9, or one of 1K, 2K, 4K, alone or after a ratio", text)
 	}
+	pixelSize, ratioSize := pixelSize(), ratioSize()
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '@' }) {
-		pixels, ratio := pixelSize().FindStringSubmatch(strings.ToLower(word)), ratioSize().FindStringSubmatch(word)
+		pixels, ratio := pixelSize.FindStringSubmatch(strings.ToLower(word)), ratioSize.FindStringSubmatch(word)
 		switch {
 		case strings.EqualFold(word, "auto"):
 		case pixels != nil && s == (Size{}):
