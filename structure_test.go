@@ -38,6 +38,7 @@ func TestImports(t *testing.T) {
 		swar     = "tools/swar"
 		lazy     = "tools/lazy"
 		act      = "tools/act"
+		gate     = "tools/act/mediagate"
 		atomic   = "tools/atomicfile"
 		proc     = "tools/process"
 		diff     = "tools/diff"
@@ -123,9 +124,10 @@ func TestImports(t *testing.T) {
 		"providers/schema/fit":     {llm, "providers/schema"},
 		"providers/prompted":       {llm, "providers/filter", "providers/schema", lazy},
 		"providers":                {"providers/*", proc},
+		gate:                       {},
 		act:                        {llm},
 		"tools/rule":               {act, lazy},
-		"tools":                    {act, "tools/rule", llm, proc, safe, atomic, "tools/gitignore", "tools/openat", "tools/places"},
+		"tools":                    {gate, act, "tools/rule", llm, proc, safe, atomic, "tools/gitignore", "tools/openat", "tools/places"},
 		"tools/sandbox":            {"tools/folders", "tools/openat", "tools/places", proc, lazy},
 		proc:                       {},
 		"tools/places":             {},
@@ -136,7 +138,7 @@ func TestImports(t *testing.T) {
 		"tools/openat":             {"tools/places"},
 		diff:                       {},
 		"tools/mcp":                {act, "tools", proc, safe, llm, lazy},
-		"session":                  {share, "session/settings", "session/store", "session/cachewatch", act, safe, llm},
+		"session":                  {gate, share, "session/settings", "session/store", "session/cachewatch", act, safe, llm},
 		"session/hooks":            {act, proc},
 		"session/hooks/runner":     {act, proc, safe, "session/hooks"},
 		"session/memory":           {"session", "session/trust", "tools", act, atomic, proc, lazy, safe, llm},

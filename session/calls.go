@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools/act"
+	"parley/tools/act/mediagate"
 	"parley/tools/sanitize"
 )
 
@@ -325,7 +326,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	s := t.session
 	b.recordStart(calls)
 	events := make(chan update)
-	slots, media := make(chan struct{}, maxParallelCalls), make(act.MediaGate, 1)
+	slots, media := make(chan struct{}, maxParallelCalls), make(mediagate.Gate, 1)
 	var running sync.WaitGroup
 	for _, call := range calls {
 		running.Go(func() {
@@ -367,7 +368,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 }
 
 // prepareOutcome prepares the media of an outcome for sending. The calls take turns.
-func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
+func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, turn *mediagate.Turn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {

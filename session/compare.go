@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm/share"
 	"parley/session/store"
 	"parley/tools/act"
+	"parley/tools/act/mediagate"
 )
 
 // maxCompared is how many different models Compare can ask. Each may occur several times.
@@ -76,7 +77,7 @@ type comparison struct {
 	toolsForCandidates act.Set // tools that candidates may call; nil: none
 	events             chan modelEvent
 	running            sync.WaitGroup // streams and calls
-	media              act.MediaGate
+	media              mediagate.Gate
 }
 
 // A candidate is one compared model with its branch.
@@ -118,7 +119,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, events: make(chan modelEvent), media: make(act.MediaGate, 1)}
+	c := &comparison{turn: t, events: make(chan modelEvent), media: make(mediagate.Gate, 1)}
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}

@@ -16,6 +16,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools/act"
+	"parley/tools/act/mediagate"
 	"parley/tools/sanitize"
 )
 
@@ -144,7 +145,7 @@ func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) e
 	if p.size > most {
 		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), most>>20)
 	}
-	if err := act.AwaitMediaTurn(ctx); err != nil {
+	if err := mediagate.Await(ctx); err != nil {
 		return err
 	}
 	var data bytes.Buffer

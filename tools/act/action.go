@@ -187,55 +187,6 @@ func QuotePath(name string) string {
 	return name
 }
 
-// A MediaGate allows one action at a time to have unprepared media in memory: they may be large,
-// and many times larger as pixels. Its capacity is 1.
-type MediaGate chan struct{}
-
-// A MediaTurn is an action's turn at a MediaGate. It is for one goroutine.
-type MediaTurn struct {
-	gate   MediaGate
-	ctx    context.Context
-	passed bool
-}
-
-// mediaTurnKey is the key of a *MediaTurn in a context.
-type mediaTurnKey struct{}
-
-// Turn returns a context for [Action.Run], which waits for its turn before it reads media. The
-// turn lasts until End; media must be prepared by then.
-func (g MediaGate) Turn(ctx context.Context) (context.Context, *MediaTurn) {
-	turn := &MediaTurn{gate: g, ctx: ctx}
-	return context.WithValue(ctx, mediaTurnKey{}, turn), turn
-}
-
-// Wait waits until no other action has the turn, and returns an error if the context ends first.
-func (m *MediaTurn) Wait() error {
-	if m == nil || m.passed {
-		return nil
-	}
-	select {
-	case m.gate <- struct{}{}:
-		m.passed = true
-		return nil
-	case <-m.ctx.Done():
-		return context.Cause(m.ctx)
-	}
-}
-
-// End passes the turn to the next action.
-func (m *MediaTurn) End() {
-	if m.passed {
-		<-m.gate
-		m.passed = false
-	}
-}
-
-// AwaitMediaTurn waits until media may be read.
-func AwaitMediaTurn(ctx context.Context) error {
-	turn, _ := ctx.Value(mediaTurnKey{}).(*MediaTurn)
-	return turn.Wait()
-}
-
 // shownKey is the context key of WithShown.
 type shownKey struct{}
 
