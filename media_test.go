@@ -441,7 +441,7 @@ var mediaFaults = []struct {
 	{"text named .png, HEIC, 60 MB, 17 files", []string{"providers/media/formats TestImageRequestsThatCannotBe", "script image: large.png: ", "script image: words.png: not an image"}},
 	{"a mask of another size, without alpha, a JPEG, for who takes none", []string{"providers/media/formats TestImageRequestsThatCannotBe", "providers/media/formats TestImageServicesThatCannot"}},
 	{"transparent and JPEG", []string{"providers/media/formats TestImageRequestsThatCannotBe", "script image: --transparent --format jpeg"}},
-	{"1000x1000, 0x0, 16:0", []string{"providers/media/formats TestImageRequestsThatCannotBe", "providers/llm TestParseSize", "script image: --size 16:0"}},
+	{"1000x1000, 0x0, 16:0", []string{"providers/media/formats TestImageRequestsThatCannotBe", "providers/llm/works TestParseSize", "script image: --size 16:0"}},
 	{"no image, 11 images, 2 of 4 blocked", []string{"script image: -n 0", "providers/media/formats TestImageRequestsThatCannotBe", "providers/media/formats TestImagesThatWereBlockedInPart", "providers/media/formats TestSurplusImages"}},
 	{"no data, broken base64, a page with status 200", []string{"providers/media/formats TestImagesOfOpenAI", "providers/media/formats TestBase64OfServers", "script image: without an image"}},
 	{"WebP in the place of PNG: the name follows the bytes", []string{"providers/media/formats TestImagesOfOpenAI", "script image: not saved as fox.webp, but as fox.png"}},
