@@ -31,7 +31,7 @@ const refusedCallText = "This was not run: answer with what the conversation hol
 // Ask sends the conversation as it stands with the messages of a, also while a turn runs, and
 // returns the answer. Nothing of it enters the conversation. The request has the tools and settings of the
 // conversation's own, so that the provider has its beginning cached; calls are refused, and those of a
-// running turn are closed as unfinished. It ends with a *BudgetError at a limit, and when the session is closed.
+// running turn are closed as unfinished. It ends with a *settings.BudgetError at a limit, and when the session is closed.
 func (b *sideRequests) Ask(ctx context.Context, a Aside) (answer llm.Message, err error) {
 	s := b.session
 	s.mu.Lock()

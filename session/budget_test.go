@@ -75,7 +75,7 @@ func TestLimits(t *testing.T) {
 			for range 10 {
 				events := play(t.Context(), s, nil, say("hi"))
 				notices += len(eventsOf[llm.Notice](events))
-				var reached *BudgetError
+				var reached *settings.BudgetError
 				if err := doneOf(t, events).Err; err == nil {
 					answers++
 				} else if !errors.Is(err, ErrBudget) || !errors.As(err, &reached) || !strings.Contains(err.Error(), tt.limit.String()) {
@@ -261,7 +261,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 	}
 	reached := func(t *testing.T, err error, limited *llmtest.Fake) {
 		t.Helper()
-		var e *BudgetError
+		var e *settings.BudgetError
 		if !errors.As(err, &e) || e.Limit != limit {
 			t.Errorf("ended with %v", err)
 		}

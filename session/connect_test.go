@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -60,6 +59,6 @@ func (blocking) Fire(_ context.Context, in act.HookInput) (a act.HookAnswer) {
 // failed returns the cooldown of a model that failed a moment ago.
 func failed(model string) *Cooldowns {
 	var c Cooldowns
-	c.Fail(model, &llm.Error{Fault: llm.Server, Message: "busy"}, time.Now())
+	Failed(&c, model, &llm.Error{Fault: llm.Server, Message: "busy"})
 	return &c
 }

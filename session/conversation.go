@@ -354,13 +354,6 @@ func StorePath(getenv func(string) string) (string, error) { return store.Path(g
 // An ImportSource identifies a conversation of another program.
 type ImportSource = store.ImportSource
 
-// ImportFrom imports a conversation. If it was imported before, only new messages are added; added
-// is their number.
-func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
-	done, err := lib.Imports(from).Add(s, nodes, shown...)
-	return done.ID, done.Added, err
-}
-
 // MemoryStore returns a store in memory.
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()

@@ -73,9 +73,9 @@ var cooldownLengths = map[llm.Fault]struct{ first, most time.Duration }{
 // maxServerWait bounds the wait that a server can demand.
 const maxServerWait = 6 * time.Hour
 
-// Fail begins the cooldown of a model that failed at now, and returns its end. A longer
+// fail begins the cooldown of a model that failed at now, and returns its end. A longer
 // wait demanded by the server is honored, up to maxServerWait.
-func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
+func (c *Cooldowns) fail(model string, err error, now time.Time) time.Time {
 	fault := llm.FaultOf(err)
 	lengths, cools := cooldownLengths[fault]
 	if !cools {
@@ -96,16 +96,16 @@ func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	return until
 }
 
-// Clear ends the cooldown of a model: it answered, or the user chose it.
-func (c *Cooldowns) Clear(model string) {
+// clear ends the cooldown of a model: it answered, or the user chose it.
+func (c *Cooldowns) clear(model string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byModel, model)
 }
 
-// Of returns when a model may be asked again, and the fault that caused the wait; the
+// of returns when a model may be asked again, and the fault that caused the wait; the
 // zero time if it may be asked now.
-func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.Fault) {
+func (c *Cooldowns) of(model string, now time.Time) (until time.Time, fault llm.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known, ok := c.byModel[model]; ok && now.Before(known.until) {
@@ -117,8 +117,8 @@ func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.
 // EndCooldown ends the cooldown of the chosen model, and reports whether it had one.
 func (s *Session) EndCooldown() bool {
 	name := s.Model().Name
-	until, _ := s.fallback.cooldowns.Of(name, s.now())
-	s.fallback.cooldowns.Clear(name)
+	until, _ := s.fallback.cooldowns.of(name, s.now())
+	s.fallback.cooldowns.clear(name)
 	return !until.IsZero()
 }
 
@@ -151,7 +151,7 @@ func (m *turnModels) choose() {
 	if f.models == nil || f.open == nil {
 		return
 	}
-	until, fault := f.cooldowns.Of(chosen.Name, t.now())
+	until, fault := f.cooldowns.of(chosen.Name, t.now())
 	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && s.Next.ContextTokens() >= at {
 		fault = llm.ContextOverflow
 	}
@@ -202,7 +202,7 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 			t.notice("fallback %s: %v", name, err)
 			continue
 		}
-		until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
+		until, _ := s.fallback.cooldowns.of(model.Name, t.now())
 		switch { // checked by its own name, because its chain entry may use another
 		case m.tried[model.Name], fault == llm.Authentication && store.ProviderOf(model.Name) == store.ProviderOf(failed.Name),
 			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
@@ -233,10 +233,10 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	}
 	now := t.now()
 	if response.Model != model.Name { // the user chose another model meanwhile
-		f.cooldowns.Fail(response.Model, err, now)
+		f.cooldowns.fail(response.Model, err, now)
 		return false
 	}
-	until := f.cooldowns.Fail(model.Name, err, now)
+	until := f.cooldowns.fail(model.Name, err, now)
 	if fault == llm.ContextOverflow {
 		if f.overflowed == nil {
 			f.overflowed = map[string]int{}
@@ -281,7 +281,7 @@ func (m *turnModels) carryOut(chosen Action, failed Failure, next llm.Endpoint, 
 	switch chosen {
 	case StopTurn:
 		if t.session.attended { // the user wants no other model: ask this one with the next prompt
-			t.session.fallback.cooldowns.Clear(failed.From)
+			t.session.fallback.cooldowns.clear(failed.From)
 		}
 		return false
 	case WaitAndTry, TryAgain:
@@ -327,7 +327,7 @@ func (m *turnModels) waitsUnasked(wait time.Duration, fault llm.Fault) bool {
 func (m *turnModels) answered(model string) {
 	f := &m.turn.session.fallback
 	m.waits, m.waited = 0, 0
-	f.cooldowns.Clear(model)
+	f.cooldowns.clear(model)
 	set(&m.turn.mu, &f.limited, "")
 }
 

@@ -232,16 +232,15 @@ func TestEverythingFails(t *testing.T) {
 // A stand-in answers every step of its turn, and the return of the chosen one is told.
 func TestStandInFinishesItsTurn(t *testing.T) {
 	set, _ := workspace(t)
-	var clock Cooldowns
 	a := llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Quota}), llmtest.Say("back"))
 	b := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("b"))
 	o := chain(false, map[string]*llmtest.Fake{"a/a": a, "b/b": b})
-	o.Tools, o.Cooldowns = set, &clock
+	o.Tools = set
 	s := New(o)
 	if play(t.Context(), s, allow, say("hi")); len(b.Requests()) != 2 || len(a.Requests()) != 1 {
 		t.Errorf("%d requests to a, %d to b", len(a.Requests()), len(b.Requests()))
 	}
-	clock.Clear("a/a")
+	s.EndCooldown()
 	events := play(t.Context(), s, allow, say("again"))
 	if got := eventsOf[ModelSwitched](events); len(got) != 1 || got[0].From != "b/b" || got[0].To != "a/a" {
 		t.Errorf("told %+v", got)

@@ -13,17 +13,14 @@ import (
 	"parley/session/store"
 )
 
-// Limits of spending, under the session's name: front ends know the session only.
-type (
-	Limit       = settings.Limit
-	BudgetError = settings.BudgetError
-)
+// A Limit is a limit of spending, under the session's name: front ends know the session only.
+type Limit = settings.Limit
 
 // noticeShare is the share of a limit at which a notice is emitted.
 const noticeShare = 0.8
 
 // An Overspend is the subject of a Question when a limit is reached.
-type Overspend struct{ BudgetError }
+type Overspend struct{ settings.BudgetError }
 
 // A spending holds the usage of a session and its limits.
 type spending struct {
@@ -91,7 +88,7 @@ func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
 	})
 }
 
-// overBudget returns a *BudgetError if a limit of models is reached, or if an estimated usage of next
+// overBudget returns a *settings.BudgetError if a limit of models is reached, or if an estimated usage of next
 // would exceed it. The usage of a turn that has ended does not count for limits per turn.
 func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	idle := get(&p.conversation.mu, &p.conversation.turnSeq) == 0
@@ -108,7 +105,7 @@ func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 }
 
 // checkWithSide is l.Check with the estimates of the side requests that run; in shared limits, those are reserved.
-func (p *spending) checkWithSide(l Limit, used llm.Usage, next float64) *BudgetError {
+func (p *spending) checkWithSide(l Limit, used llm.Usage, next float64) *settings.BudgetError {
 	p.conversation.mu.Lock()
 	defer p.conversation.mu.Unlock()
 	for u := range p.running {
@@ -120,7 +117,7 @@ func (p *spending) checkWithSide(l Limit, used llm.Usage, next float64) *BudgetE
 }
 
 // beginSide counts a side request to model with its estimated input, until the returned function is called with its
-// usage. It returns a *BudgetError if a limit leaves no room for it.
+// usage. It returns a *settings.BudgetError if a limit leaves no room for it.
 func (p *spending) beginSide(input llm.Usage, model llm.Endpoint) (end func(llm.Usage), err error) {
 	p.beginning.Lock()
 	defer p.beginning.Unlock()
@@ -150,7 +147,7 @@ func (p *spending) beginSide(input llm.Usage, model llm.Endpoint) (end func(llm.
 }
 
 // Reserve reserves the estimated usage of a request in those of limits that all processes
-// share. A *BudgetError reports a limit that is reached. Any other error means that nothing
+// share. A *settings.BudgetError reports a limit that is reached. Any other error means that nothing
 // can be written; then the limits apply only to past usage.
 func Reserve(ledger store.Ledger, now time.Time, limits []Limit, model string, estimate llm.Usage) (Reservation, error) {
 	var caps []store.Cap
@@ -166,11 +163,11 @@ func Reserve(ledger store.Ledger, now time.Time, limits []Limit, model string, e
 	room, err := ledger.Reserve(model, estimate, caps...)
 	var full *store.CapError
 	if errors.As(err, &full) {
-		return room, &BudgetError{Limit: of[max(slices.Index(caps, full.Cap), 0)], Used: full.Spent.Usage.Add(full.Reserved)}
+		return room, &settings.BudgetError{Limit: of[max(slices.Index(caps, full.Cap), 0)], Used: full.Spent.Usage.Add(full.Reserved)}
 	}
 	for i := 0; err != nil && i < len(caps); i++ {
 		if sum, unread := ledger.Spent(caps[i].Since, time.Time{}, caps[i].Provider); unread == nil && of[i].Share(sum.Usage) >= 1 {
-			return room, &BudgetError{Limit: of[i], Used: sum.Usage}
+			return room, &settings.BudgetError{Limit: of[i], Used: sum.Usage}
 		}
 	}
 	return room, err

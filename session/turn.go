@@ -192,7 +192,7 @@ func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 func (s *Session) Connect() {
 	model := s.Model()
 	m, ok := model.Model.(interface{ Connect() })
-	if until, _ := s.fallback.cooldowns.Of(model.Name, s.now()); ok && until.IsZero() { // otherwise a fallback would answer
+	if until, _ := s.fallback.cooldowns.of(model.Name, s.now()); ok && until.IsZero() { // otherwise a fallback would answer
 		m.Connect()
 	}
 }

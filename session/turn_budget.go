@@ -76,7 +76,7 @@ func (b *turnBudget) check(models ...llm.Endpoint) error {
 }
 
 // checkLimits asks the user if a limit of models is reached, or the input of the requests alone would exceed it. If the
-// user cannot be asked, or stops, it returns a *BudgetError. It also emits, once each, notices about an unknown price
+// user cannot be asked, or stops, it returns a *settings.BudgetError. It also emits, once each, notices about an unknown price
 // and about a limit that is almost reached.
 func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	t := b.turn
@@ -163,20 +163,20 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 // skipped.
 func (b *turnBudget) noticeReached() {
 	t := b.turn
-	var ended *BudgetError
+	var ended *settings.BudgetError
 	errors.As(t.done.Err, &ended)
 	for _, l := range t.session.Spending.Limits() {
 		if !b.notReached[l] || ended != nil && ended.Limit == l {
 			continue
 		}
 		if used, err := t.session.Spending.Used(l); err == nil && l.Share(used) >= 1 {
-			t.notice("%v", &BudgetError{Limit: l, Used: used})
+			t.notice("%v", &settings.BudgetError{Limit: l, Used: used})
 		}
 	}
 }
 
 // askToRaise asks the user about a limit that is reached.
-func (b *turnBudget) askToRaise(e *BudgetError) error {
+func (b *turnBudget) askToRaise(e *settings.BudgetError) error {
 	t := b.turn
 	delete(b.notReached, e.Limit)
 	from := max(e.Limit.Cost, e.Used.Cost+e.Next) // a raised limit leaves room
@@ -257,7 +257,7 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 		for _, l := range limits {
 			reserved[l] = true
 		}
-		var full *BudgetError
+		var full *settings.BudgetError
 		if errors.As(err, &full) { // other processes are spending at the moment
 			b.endReservations()
 			if err := b.askToRaise(full); err != nil {

@@ -27,13 +27,13 @@ func TestQuestionText(t *testing.T) {
 		{session.Question{About: session.Overflow{Model: "a/x", Tokens: 222_000, Window: 100_000}, Choices: []session.Choice{
 			{Action: session.Summarize}, {Action: session.Fork}, {Action: session.OmitOldest}, {Action: session.SwitchModel, Model: "c/z"}, {Action: session.LeaveOut, Model: "a/x"}, {Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Fork: summarize in a copy, keep this as is|Skip the oldest turns|Continue with c/z|Leave a/x out|Send anyway|Stop"},
-		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
+		{session.Question{About: session.Overspend{BudgetError: settings.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 6}, {Action: session.RaiseLimit, Amount: 7.5}, {Action: session.StopTurn}}},
 			"Daily limit of $5.00 reached: $5.20 used|Raise it to $6.00|Raise it to $7.50|Stop"},
-		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 4.2}, Next: 1.5}}, Choices: []session.Choice{
+		{session.Question{About: session.Overspend{BudgetError: settings.BudgetError{Limit: limit, Used: llm.Usage{Cost: 4.2}, Next: 1.5}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 6.7}, {Action: session.StopTurn}}},
 			"The next request would exceed the daily limit of $5.00: $4.20 used, and its input costs at least $1.50|Raise it to $6.70|Stop"},
-		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: settings.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
+		{session.Question{About: session.Overspend{BudgetError: settings.BudgetError{Limit: session.Limit{Period: settings.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise it to 1.5k tokens|Stop"},
 		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},

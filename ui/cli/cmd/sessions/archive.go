@@ -195,18 +195,18 @@ func (s Options) importFile(ctx context.Context, lib *session.Store, file string
 		if !c.FromParley {
 			from = sources(c.Session.Origin, file)
 		}
-		id, added, err := session.ImportFrom(lib, from, c.Session, c.Nodes, c.Annotations...)
+		imported, err := lib.Imports(from).Add(c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
 			unstored = fmt.Errorf("%s imported: %w", format.Plural(len(rows), "conversation"), err)
 			return unstored
 		}
-		if there := c.Session.ID; there != "" && id != there {
-			s.Note(fmt.Sprintf("%s: separate from %s, which came from elsewhere or has other messages", id, there))
+		if there := c.Session.ID; there != "" && imported.ID != there {
+			s.Note(fmt.Sprintf("%s: separate from %s, which came from elsewhere or has other messages", imported.ID, there))
 		}
-		if added > 0 {
-			s.Note(fmt.Sprintf("%s: %s new", id, format.Plural(added, "message")))
+		if imported.Added > 0 {
+			s.Note(fmt.Sprintf("%s: %s new", imported.ID, format.Plural(imported.Added, "message")))
 		}
-		about, _, err := lib.Read(id)
+		about, _, err := lib.Read(imported.ID)
 		if err == nil {
 			rows = append(rows, about)
 		}
