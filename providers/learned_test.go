@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/tools/atomicfile"
 )
@@ -55,7 +54,7 @@ func TestRefusalsAreRememberedOverRuns(t *testing.T) {
 				{"first", "m", 0, 2},
 				{"second", "m", time.Hour, 1},
 				{"another model", "n", time.Hour, 2},
-				{"a day later", "m", adapter.LearnedAge, 2},
+				{"a day later", "m", 24 * time.Hour, 2},
 				{"the clock was set back", "m", -24 * time.Hour, 2},
 			} {
 				memory := OpenMemory(path, atomicfile.ReplaceUnsynced)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// LearnedAge is how long a refusal counts. Servers and models are updated, so the field is tried
+// learnedAge is how long a refusal counts. Servers and models are updated, so the field is tried
 // again afterwards.
-const LearnedAge = 24 * time.Hour
+const learnedAge = 24 * time.Hour
 
 // A Limit is the reaction to a server's refusal.
 type Limit struct {
@@ -60,7 +60,7 @@ func (l *LearnedLimits) All() map[string]string {
 // wrong.
 func (l Limit) Fresh(now time.Time) bool {
 	age := now.Sub(l.At)
-	return age < LearnedAge && age > -time.Hour
+	return age < learnedAge && age > -time.Hour
 }
 
 // Has reports whether a current limit is called name.

@@ -16,15 +16,10 @@ import (
 // MaxName is the longest tool name that every service accepts, in bytes.
 const MaxName = 64
 
-// IsAlnum reports whether r is an ASCII letter or digit, or in others.
-func IsAlnum(r rune, others string) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
-}
-
 // CleanName replaces characters other than ASCII letters, digits, _ and - with _.
 func CleanName(s string) string {
 	return strings.Map(func(r rune) rune {
-		if IsAlnum(r, "_-") {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'

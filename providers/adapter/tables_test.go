@@ -151,7 +151,7 @@ func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		fresh bool
-	}{{-time.Hour, false}, {1 - time.Hour, true}, {adapter.LearnedAge - 1, true}, {adapter.LearnedAge, false}} {
+	}{{-time.Hour, false}, {1 - time.Hour, true}, {24*time.Hour - 1, true}, {24 * time.Hour, false}} {
 		now = time.Unix(1e9, 0).Add(tt.after)
 		if l.Has("a") != tt.fresh || len(l.All()) != map[bool]int{true: 2}[tt.fresh] {
 			t.Errorf("%v later there are %q", tt.after, l.All())

@@ -265,7 +265,7 @@ func matchesGlobs(globs, id string) bool {
 // generated the id: then it stays unchanged in any form.
 func (d Dialect) wireID(id string, own bool) string {
 	switch {
-	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !adapter.IsAlnum(r, "") }):
+	case d.IDs == IDsNine && len(id) == 9 && adapter.CleanName(id) == id && !strings.ContainsAny(id, "_-"):
 		return id
 	case d.IDs == IDsNine:
 		return adapter.Hash(id)[:9]
