@@ -53,6 +53,12 @@ func TestServerNoticeOfRefusal(t *testing.T) {
 	if got := serverNotice(s); got != "" {
 		t.Errorf("got %q", got)
 	}
+	failed := mcp.State{Name: "s", Status: mcp.StatusFailed, Reason: "exited"}
+	for down, want := range map[bool]string{false: "MCP server s: exited", true: "MCP server s: exited. The next prompt or call starts it again"} {
+		if failed.Down = down; serverNotice(failed) != want {
+			t.Errorf("got %q, want %q", serverNotice(failed), want)
+		}
+	}
 	s.Refusal.Needs.Read = []string{"/a"}
 	if got, want := serverNotice(s), "MCP server s: the sandbox refused it files during a call: review and allow it with /mcp s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
