@@ -287,17 +287,19 @@ func TestQuit(t *testing.T) {
 
 // TestRetry: an answer that says nothing is dropped before the prompt is asked again, and the screen shows that.
 func TestRetry(t *testing.T) {
-	for answer, drops := range map[string]bool{"hello": false, "": true} {
+	for name, tt := range map[string]struct {
+		turn  llmtest.Turn
+		drops bool
+	}{
+		"failed": {llmtest.Fail(&llm.Error{Fault: llm.Authentication, Message: "no"}), false},
+		"empty":  {llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop}), true},
+	} {
 		a := apptest.New(t, Register)
-		turn := llmtest.Say(answer)
-		if drops {
-			turn = llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
-		}
-		a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Model: llmtest.New(turn)})
+		a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Model: llmtest.New(tt.turn)})
 		for range a.Session.Turn(t.Context(), text("hi")) {
 		}
-		if e := apptest.See(apptest.Run(t, a, "/retry")); (e.SessionOpened != nil) != drops || e.Turn == nil {
-			t.Errorf("after %q: %+v", answer, e)
+		if e := apptest.See(apptest.Run(t, a, "/retry")); (e.SessionOpened != nil) != tt.drops || e.Turn == nil {
+			t.Errorf("%s: %+v", name, e)
 		}
 	}
 }
