@@ -3,7 +3,7 @@
 // parley acp. The other side is Zed, a JetBrains IDE, neovim or any other client.
 //
 //	client ──► session/prompt ──► parts, commands ──► session.Turn ──► events
-//	client ◄── session/update ◄── app.Turn ◄──────────────────────────────┤
+//	client ◄── session/update ◄── blocks.Turn ◄───────────────────────────┤
 //	client ◄─► session/request_permission ◄── ApprovalRequest ◄───────────┘
 //
 // A connection has any number of conversations, each with its own directory. Text of models and

@@ -137,7 +137,7 @@ func Elsewhere(name string) string {
 func parseCommand(text string, commands []app.Command) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
-	if word := multilineArg(commands, name); word != "" {
+	if word := multilineArg(commands, name); word != "" && word != "*" {
 		if lines, found := strings.CutPrefix(arg, word+"\n"); found {
 			arg = word + " " + lines
 		}

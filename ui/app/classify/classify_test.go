@@ -9,7 +9,7 @@ import (
 
 // The screen and plain lines parse a line in the same way.
 func TestEntered(t *testing.T) {
-	commands := []app.Command{{Name: "model", Aliases: []string{"models"}}, {Name: "mode"}, {Name: "theme"}, {Name: "compact", Aliases: []string{"summarize"}, MultilineArg: "edit"}, {Name: "stop"}}
+	commands := []app.Command{{Name: "model", Aliases: []string{"models"}}, {Name: "mode"}, {Name: "theme"}, {Name: "compact", Aliases: []string{"summarize"}, MultilineArg: "edit"}, {Name: "stop"}, {Name: "system", MultilineArg: "*"}}
 	isPrompt := func(text string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 		return strings.HasPrefix(text, "/") && (name == "review" || name == "th" || name == "files:read")
@@ -39,6 +39,7 @@ func TestEntered(t *testing.T) {
 		"/compact edit a\nb":     {Kind: Command, Command: 3, Name: "compact", Arg: "edit a\nb"},
 		"/compact edit\na\nb":    {Kind: Command, Command: 3, Name: "compact", Arg: "edit a\nb"},
 		"/compact edited\na":     {},
+		"/system *\n* two":       {Kind: Command, Command: 5, Name: "system", Arg: "*\n* two"},
 		"/plan":                  {Kind: Command, Command: 1, Name: "mode", Arg: "plan"},
 		"/agents":                {Kind: Mistyped, Hint: elsewhere("agents")},
 		"/import":                {Kind: Mistyped, Hint: elsewhere("import")},
