@@ -9,7 +9,7 @@ import (
 // goes through splice.
 type Buffer struct {
 	Units     []Unit
-	Cur       int // index of the unit after the cursor; len(units) at the end
+	Cursor    int // index of the unit after the cursor; len(Units) at the end
 	undos     []edit
 	redos     []edit // undone changes, until the next change
 	undoUnits int    // total units of all undos
@@ -50,7 +50,7 @@ func text(units []Unit) string {
 // Replace replaces the units from i to j, and puts the cursor after the new
 // ones. Characters that combine at the seams become one unit.
 func (b *Buffer) Replace(i, j int, units []Unit) {
-	before := b.Cur
+	before := b.Cursor
 	at, end, added := b.joinSeams(i, j, units)
 	behind := 0 // bytes of added up to the end of the requested units
 	for _, u := range b.Units[at:i] {
@@ -61,9 +61,9 @@ func (b *Buffer) Replace(i, j int, units []Unit) {
 	}
 	removed := slices.Clone(b.Units[at:end])
 	b.splice(at, end, added)
-	b.Cur = at
-	for ; behind > 0; b.Cur++ {
-		behind -= len(b.Units[b.Cur].Text)
+	b.Cursor = at
+	for ; behind > 0; b.Cursor++ {
+		behind -= len(b.Units[b.Cursor].Text)
 	}
 	b.record(edit{at: at, removed: removed, added: added, cur: before})
 }
@@ -140,7 +140,7 @@ func (b *Buffer) Undo() {
 	moveGroup(&b.undos, &b.redos, func(e edit) {
 		b.undoUnits -= e.units()
 		b.splice(e.at, e.at+len(e.added), e.removed)
-		b.Cur = e.cur
+		b.Cursor = e.cur
 	})
 }
 
@@ -149,7 +149,7 @@ func (b *Buffer) Redo() {
 	moveGroup(&b.redos, &b.undos, func(e edit) {
 		b.undoUnits += e.units()
 		b.splice(e.at, e.at+len(e.removed), e.added)
-		b.Cur = e.at + len(e.added)
+		b.Cursor = e.at + len(e.added)
 	})
 }
 
@@ -168,7 +168,7 @@ func moveGroup(from, to *[]edit, do func(edit)) {
 }
 
 // Insert writes text at the cursor.
-func (b *Buffer) Insert(text string) { b.Replace(b.Cur, b.Cur, Split(text)) }
+func (b *Buffer) Insert(text string) { b.Replace(b.Cursor, b.Cursor, Split(text)) }
 
 // set replaces all units.
 func (b *Buffer) set(units []Unit) {
@@ -179,7 +179,7 @@ func (b *Buffer) set(units []Unit) {
 
 // load replaces all units without recording an undo.
 func (b *Buffer) load(units []Unit, cur int) {
-	b.Units, b.Cur = slices.Clone(units), cur
+	b.Units, b.Cursor = slices.Clone(units), cur
 	b.changes++
 }
 
@@ -191,7 +191,7 @@ func (b *Buffer) kill(i, j int, join bool) {
 	switch {
 	case !join || n == 0:
 		b.pushKill(killed)
-	case i < b.Cur:
+	case i < b.Cursor:
 		b.kills[n-1] = append(killed, b.kills[n-1]...)
 	default:
 		b.kills[n-1] = append(b.kills[n-1], killed...)
@@ -237,15 +237,15 @@ func (b *Buffer) putKill() {
 	}
 	group := b.group
 	b.BeginUndoGroup() // a separate change, even if it looks like typing
-	b.Replace(b.Cur, b.Cur, b.kills[len(b.kills)-1-b.yanked])
+	b.Replace(b.Cursor, b.Cursor, b.kills[len(b.kills)-1-b.yanked])
 	b.group = group
 	b.splitUndo()
 }
 
 // Targets of cursor movements, as indexes.
 
-func (b *Buffer) left() int  { return max(b.Cur-1, 0) }
-func (b *Buffer) right() int { return min(b.Cur+1, len(b.Units)) }
+func (b *Buffer) left() int  { return max(b.Cursor-1, 0) }
+func (b *Buffer) right() int { return min(b.Cursor+1, len(b.Units)) }
 
 // LineStart and lineEnd return the bounds of the line that contains i.
 func (b *Buffer) LineStart(i int) int {
@@ -265,7 +265,7 @@ func (b *Buffer) LineEnd(i int) int {
 // wordLeft returns the start of the word before the cursor. in reports whether a
 // unit is part of a word.
 func (b *Buffer) wordLeft(in func(Unit) bool) int {
-	i := b.Cur
+	i := b.Cursor
 	for i > 0 && !in(b.Units[i-1]) {
 		i--
 	}
@@ -276,7 +276,7 @@ func (b *Buffer) wordLeft(in func(Unit) bool) int {
 }
 
 func (b *Buffer) wordRight(in func(Unit) bool) int {
-	i := b.Cur
+	i := b.Cursor
 	for i < len(b.Units) && !in(b.Units[i]) {
 		i++
 	}

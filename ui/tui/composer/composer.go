@@ -298,13 +298,13 @@ func (m *Model) paste(content string) {
 	content = normalize(content)
 	m.editor.splitUndo()
 	if isLargePaste(content) {
-		m.editor.Replace(m.editor.Cur, m.editor.Cur, []Unit{newChip(content)})
+		m.editor.Replace(m.editor.Cursor, m.editor.Cursor, []Unit{newChip(content)})
 	} else {
 		units := Split(content)
 		for i := range units {
 			units[i].pasted = true
 		}
-		m.editor.Replace(m.editor.Cur, m.editor.Cur, units)
+		m.editor.Replace(m.editor.Cursor, m.editor.Cursor, units)
 	}
 	m.editor.splitUndo()
 	m.resetTransient()
@@ -328,8 +328,8 @@ func (m *Model) Send() { m.sendWith(false) }
 func (m *Model) SendLater() { m.sendWith(true) }
 
 func (m *Model) sendWith(later bool) {
-	if m.editor.Cur > 0 && m.editor.Units[m.editor.Cur-1].Text == `\` {
-		m.editor.Replace(m.editor.Cur-1, m.editor.Cur, Split("\n"))
+	if m.editor.Cursor > 0 && m.editor.Units[m.editor.Cursor-1].Text == `\` {
+		m.editor.Replace(m.editor.Cursor-1, m.editor.Cursor, Split("\n"))
 		return
 	}
 	msg := Submission{Text: promptText(m.editor.Units), Typed: textWithoutChips(m.editor.Units), Shell: m.Shell(), Plain: startsWithChip(m.editor.Units), Later: later, Requeued: m.Queue.requeued}

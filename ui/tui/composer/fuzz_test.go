@@ -76,8 +76,8 @@ func FuzzComposer(f *testing.F) {
 		for _, k := range keys {
 			modeled = step(m, p, k) && modeled
 			check(t, m.Model)
-			if got := text(m.editor.Units); modeled && (got != p.text || text(m.editor.Units[:m.editor.Cur]) != p.text[:p.cur]) {
-				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.editor.Units[:m.editor.Cur]), p.text, p.text[:p.cur])
+			if got := text(m.editor.Units); modeled && (got != p.text || text(m.editor.Units[:m.editor.Cursor]) != p.text[:p.cur]) {
+				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.editor.Units[:m.editor.Cursor]), p.text, p.text[:p.cur])
 			}
 		}
 	})
@@ -228,8 +228,8 @@ func check(t *testing.T, m *Model) {
 	if m.modal != nil {
 		i, j = m.modal.Selection()
 	}
-	if i < 0 || i > j || j > len(m.editor.Units) || m.editor.Cur > len(m.editor.Units) {
-		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.Cur, len(m.editor.Units))
+	if i < 0 || i > j || j > len(m.editor.Units) || m.editor.Cursor > len(m.editor.Units) {
+		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.Cursor, len(m.editor.Units))
 	}
 	if v := m.Value(); stripControl(v) != v {
 		t.Fatalf("the value has control characters: %q", v)
@@ -265,9 +265,9 @@ func BenchmarkKey(b *testing.B) {
 				m.SetValue(c.text)
 				switch key {
 				case tea.KeyHome:
-					m.editor.Cur = 0
+					m.editor.Cursor = 0
 				case 0:
-					m.editor.Cur = len(m.editor.Units) / 2
+					m.editor.Cursor = len(m.editor.Units) / 2
 				}
 				m.View()
 				b.ReportAllocs()
@@ -317,7 +317,7 @@ func FuzzSetValue(f *testing.F) {
 		m := New(theme.Plain())
 		m.SetSize(20, 5)
 		m.SetValue(before)
-		m.editor.Replace(m.editor.Cur, m.editor.Cur, []Unit{newChip(normalize(held))})
+		m.editor.Replace(m.editor.Cursor, m.editor.Cursor, []Unit{newChip(normalize(held))})
 		m.editor.Insert(normalize(behind))
 		m.SetValue(s)
 		check(t, m)

@@ -35,7 +35,7 @@ type savedText struct {
 }
 
 // saved returns the text with its cursor.
-func (m *editor) saved() savedText { return savedText{slices.Clone(m.Units), m.Cur} }
+func (m *editor) saved() savedText { return savedText{slices.Clone(m.Units), m.Cursor} }
 
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
@@ -92,7 +92,7 @@ func (m *Recall) stepHistory(by int) {
 		d = savedText{units, len(units)}
 	}
 	m.editor.set(d.units)
-	m.editor.Cur = d.cur
+	m.editor.Cursor = d.cur
 }
 
 // A search goes back through the history for a text. Meanwhile the buffer shows

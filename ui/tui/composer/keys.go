@@ -165,7 +165,7 @@ func (m *Model) runAction(do action) tea.Cmd {
 		i, j := m.editor.span(do)
 		m.editor.kill(i, j, killStart <= m.lastAction && m.lastAction <= killField)
 	default:
-		m.editor.Cur = m.editor.target(do)
+		m.editor.Cursor = m.editor.target(do)
 	}
 	return nil
 }
@@ -185,12 +185,12 @@ func withCase(word string, do action) string {
 // changeCase changes the case of the word to the right.
 func (m *editor) changeCase(do action) {
 	end := m.wordRight(IsWord)
-	start := m.Cur
+	start := m.Cursor
 	for start < end && (!IsWord(m.Units[start]) || m.Units[start].Kind == KindChip) {
 		start++
 	}
 	if slices.ContainsFunc(m.Units[start:end], func(u Unit) bool { return u.Kind == KindChip }) || start == end {
-		m.Cur = end
+		m.Cursor = end
 		return
 	}
 	m.Replace(start, end, Split(withCase(text(m.Units[start:end]), do)))
@@ -208,9 +208,9 @@ func (m *editor) target(do action) int {
 	case wordRight, killWord:
 		return m.wordRight(IsWord)
 	case home, killStart:
-		return m.LineStart(m.Cur)
+		return m.LineStart(m.Cursor)
 	case end, killEnd:
-		return m.LineEnd(m.Cur)
+		return m.LineEnd(m.Cursor)
 	case killField:
 		return m.wordLeft(isField)
 	case textStart:
@@ -218,7 +218,7 @@ func (m *editor) target(do action) int {
 	case textEnd:
 		return len(m.Units)
 	}
-	return m.Cur
+	return m.Cursor
 }
 
 // span returns the units that a deletion removes: from the cursor to the target of
@@ -226,10 +226,10 @@ func (m *editor) target(do action) int {
 // line end.
 func (m *editor) span(do action) (i, j int) {
 	to := m.target(do)
-	if do == killEnd && to == m.Cur {
+	if do == killEnd && to == m.Cursor {
 		to = m.right()
 	}
-	return min(m.Cur, to), max(m.Cur, to)
+	return min(m.Cursor, to), max(m.Cursor, to)
 }
 
 // vertical moves by screen rows, and past the first or last row through the history.
@@ -239,13 +239,13 @@ func (m *Model) vertical(by int) {
 		return
 	}
 	m.layOut()
-	r := m.editor.rowOf(m.editor.Cur) + by
+	r := m.editor.rowOf(m.editor.Cursor) + by
 	if r < 0 || r >= len(m.editor.rows) {
 		m.Recall.stepHistory(by)
 		return
 	}
 	if m.goalColumn < 0 {
-		m.goalColumn = m.editor.column(m.editor.Units, m.editor.Cur)
+		m.goalColumn = m.editor.column(m.editor.Units, m.editor.Cursor)
 	}
-	m.editor.Cur = m.editor.index(m.editor.Units, r, m.goalColumn)
+	m.editor.Cursor = m.editor.index(m.editor.Units, r, m.goalColumn)
 }

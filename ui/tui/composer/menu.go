@@ -67,10 +67,10 @@ const (
 
 // onTyped opens a list if the character just typed is a sign that begins a word.
 func (m *completion) onTyped(typed string) {
-	if m.completer == nil || m.editor.Cur == 0 {
+	if m.completer == nil || m.editor.Cursor == 0 {
 		return
 	}
-	if i := m.editor.Cur - 1; typed == m.editor.Units[i].Text && m.editor.signAt(i) != 0 {
+	if i := m.editor.Cursor - 1; typed == m.editor.Units[i].Text && m.editor.signAt(i) != 0 {
 		m.menu = &menu{kind: m.editor.signAt(i), start: i}
 	}
 }
@@ -107,13 +107,13 @@ func allowsSign(u Unit) bool {
 // wordAfter returns the text between the sign at start and the cursor, if it is one
 // word that ends there. Spaces after @" and after a backslash are part of it.
 func (m *editor) wordAfter(start int) (string, bool) {
-	if start >= m.Cur || m.signAt(start) == 0 {
+	if start >= m.Cursor || m.signAt(start) == 0 {
 		return "", false
 	}
-	if m.Cur < len(m.Units) && isField(m.Units[m.Cur]) {
+	if m.Cursor < len(m.Units) && isField(m.Units[m.Cursor]) {
 		return "", false
 	}
-	units := m.Units[start+1 : m.Cur]
+	units := m.Units[start+1 : m.Cursor]
 	quoted := m.Units[start].Text == "@" && len(units) > 0 && units[0].Text == `"`
 	if quoted {
 		units = units[1:]
@@ -142,7 +142,7 @@ func (m *completion) complete() tea.Cmd {
 	if m.completer == nil {
 		return nil
 	}
-	for i := m.editor.Cur - 1; i >= max(m.editor.Cur-maxWord, 0) && m.editor.Units[i].Kind != KindNewline; i-- {
+	for i := m.editor.Cursor - 1; i >= max(m.editor.Cursor-maxWord, 0) && m.editor.Units[i].Kind != KindNewline; i-- {
 		if _, ok := m.editor.wordAfter(i); ok {
 			m.menu = &menu{kind: m.editor.signAt(i), start: i}
 			return nil // the request follows in key
@@ -276,11 +276,11 @@ func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	if o.kind == '@' {
 		name = quotePath(name, c.Directory)
 	}
-	if !c.Directory && (m.editor.Cur == len(m.editor.Units) || !IsSpace(m.editor.Units[m.editor.Cur])) {
+	if !c.Directory && (m.editor.Cursor == len(m.editor.Units) || !IsSpace(m.editor.Units[m.editor.Cursor])) {
 		name += " "
 	}
 	m.editor.splitUndo()
-	m.editor.Replace(o.start, m.editor.Cur, Split(string(o.kind)+name))
+	m.editor.Replace(o.start, m.editor.Cursor, Split(string(o.kind)+name))
 	m.editor.splitUndo()
 	if !c.Directory {
 		m.menu = nil
@@ -372,7 +372,7 @@ func (m *completion) candidateName(c Candidate, room int) string {
 
 // chipAt returns the index of the chip at or before the cursor; -1 for none.
 func (m *editor) chipAt() int {
-	for _, i := range []int{m.Cur, m.Cur - 1} {
+	for _, i := range []int{m.Cursor, m.Cursor - 1} {
 		if i >= 0 && i < len(m.Units) && m.Units[i].Kind == KindChip {
 			return i
 		}

@@ -49,6 +49,6 @@ func (m *Recall) swap(d savedText) {
 	}
 	m.history.reset()
 	m.editor.set(d.units)
-	m.editor.Cur = d.cur
+	m.editor.Cursor = d.cur
 	m.swapped()
 }

@@ -25,7 +25,7 @@ func (m *Model) layOut() rowCounts {
 	p.menu = min(m.completion.menuRows(), spare)
 	p.queue = min(m.Queue.queueRows(), spare-p.menu)
 	p.text = min(len(m.editor.rows), max(m.editor.height-p.above(), 1), most)
-	r := m.editor.rowOf(m.editor.Cur)
+	r := m.editor.rowOf(m.editor.Cursor)
 	m.editor.top = max(min(m.editor.top, r, len(m.editor.rows)-p.text), r-p.text+1, 0)
 	return p
 }
@@ -119,7 +119,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.Recall.search != nil {
 		return ansi.StringWidth(m.Recall.searchText()), min(p.queue+p.menu, m.editor.height-1), true
 	}
-	return min(m.editor.column(m.editor.Units, m.editor.Cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.Cur) - m.editor.top, true
+	return min(m.editor.column(m.editor.Units, m.editor.Cursor), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.Cursor) - m.editor.top, true
 }
 
 // Click handles a click on a cell of the view: it moves the cursor, selects a
@@ -140,10 +140,10 @@ func (m *Model) Click(x, y int) tea.Cmd {
 		return nil
 	}
 	at := m.editor.index(m.editor.Units, m.editor.top+y-p.above(), max(x, 0))
-	again := at == m.editor.Cur && at < len(m.editor.Units) && m.editor.Units[at].Kind == KindChip
+	again := at == m.editor.Cursor && at < len(m.editor.Units) && m.editor.Units[at].Kind == KindChip
 	m.Recall.stopSearch(true)
 	m.resetTransient()
-	m.editor.Cur = min(at, len(m.editor.Units))
+	m.editor.Cursor = min(at, len(m.editor.Units))
 	var cmd tea.Cmd
 	if again {
 		cmd = m.editor.expandChip(at)
@@ -157,7 +157,7 @@ func (m *Model) Click(x, y int) tea.Cmd {
 // canMove reports whether there is a row by rows below the cursor's.
 func (m *Model) canMove(by int) bool {
 	m.layOut()
-	r := m.editor.rowOf(m.editor.Cur) + by
+	r := m.editor.rowOf(m.editor.Cursor) + by
 	return r >= 0 && r < len(m.editor.rows)
 }
 

@@ -3,7 +3,7 @@ package vim
 import "parley/ui/tui/composer"
 
 // A motion computes the target of a cursor movement.
-type motion func(m *composer.Buffer, v *Vim) motionTarget
+type motion func(m *composer.Buffer, v *state) motionTarget
 
 type motionTarget struct {
 	at        int
@@ -17,39 +17,39 @@ var vimMotions = []struct {
 	key string
 	to  motion
 }{
-	{"h", func(m *composer.Buffer, v *Vim) motionTarget {
-		return exclusive(max(m.Cur-v.repeatCount(), m.LineStart(m.Cur)))
+	{"h", func(m *composer.Buffer, v *state) motionTarget {
+		return exclusive(max(m.Cursor-v.repeatCount(), m.LineStart(m.Cursor)))
 	}},
-	{"l", func(m *composer.Buffer, v *Vim) motionTarget {
-		return exclusive(min(m.Cur+v.repeatCount(), m.LineEnd(m.Cur)))
+	{"l", func(m *composer.Buffer, v *state) motionTarget {
+		return exclusive(min(m.Cursor+v.repeatCount(), m.LineEnd(m.Cursor)))
 	}},
-	{" ", func(m *composer.Buffer, v *Vim) motionTarget {
-		return exclusive(min(m.Cur+v.repeatCount(), m.LineEnd(m.Cur)))
+	{" ", func(m *composer.Buffer, v *state) motionTarget {
+		return exclusive(min(m.Cursor+v.repeatCount(), m.LineEnd(m.Cursor)))
 	}},
-	{"0", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(m.LineStart(m.Cur)) }},
-	{"^", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(firstInLine(m, m.Cur)) }},
-	{"$", func(m *composer.Buffer, v *Vim) motionTarget {
-		return exclusive(m.LineEnd(lineBelow(m, m.Cur, v.repeatCount()-1)))
+	{"0", func(m *composer.Buffer, v *state) motionTarget { return exclusive(m.LineStart(m.Cursor)) }},
+	{"^", func(m *composer.Buffer, v *state) motionTarget { return exclusive(firstInLine(m, m.Cursor)) }},
+	{"$", func(m *composer.Buffer, v *state) motionTarget {
+		return exclusive(m.LineEnd(lineBelow(m, m.Cursor, v.repeatCount()-1)))
 	}},
-	{"w", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(moveWords(m, v, nextWord, inWord)) }},
-	{"W", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(moveWords(m, v, nextWord, inField)) }},
-	{"b", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(moveWords(m, v, wordStart, inWord)) }},
-	{"B", func(m *composer.Buffer, v *Vim) motionTarget { return exclusive(moveWords(m, v, wordStart, inField)) }},
-	{"e", func(m *composer.Buffer, v *Vim) motionTarget { return inclusive(moveWords(m, v, wordEnd, inWord)) }},
-	{"E", func(m *composer.Buffer, v *Vim) motionTarget { return inclusive(moveWords(m, v, wordEnd, inField)) }},
-	{"j", func(m *composer.Buffer, v *Vim) motionTarget { return lineAway(m, v.repeatCount()) }},
-	{"k", func(m *composer.Buffer, v *Vim) motionTarget { return lineAway(m, -v.repeatCount()) }},
-	{"gg", func(m *composer.Buffer, v *Vim) motionTarget {
+	{"w", func(m *composer.Buffer, v *state) motionTarget { return exclusive(moveWords(m, v, nextWord, inWord)) }},
+	{"W", func(m *composer.Buffer, v *state) motionTarget { return exclusive(moveWords(m, v, nextWord, inField)) }},
+	{"b", func(m *composer.Buffer, v *state) motionTarget { return exclusive(moveWords(m, v, wordStart, inWord)) }},
+	{"B", func(m *composer.Buffer, v *state) motionTarget { return exclusive(moveWords(m, v, wordStart, inField)) }},
+	{"e", func(m *composer.Buffer, v *state) motionTarget { return inclusive(moveWords(m, v, wordEnd, inWord)) }},
+	{"E", func(m *composer.Buffer, v *state) motionTarget { return inclusive(moveWords(m, v, wordEnd, inField)) }},
+	{"j", func(m *composer.Buffer, v *state) motionTarget { return lineAway(m, v.repeatCount()) }},
+	{"k", func(m *composer.Buffer, v *state) motionTarget { return lineAway(m, -v.repeatCount()) }},
+	{"gg", func(m *composer.Buffer, v *state) motionTarget {
 		return motionTarget{at: firstInLine(m, lineBelow(m, 0, v.repeatCount()-1)), lines: true, ok: true}
 	}},
-	{"G", func(m *composer.Buffer, v *Vim) motionTarget {
+	{"G", func(m *composer.Buffer, v *state) motionTarget {
 		if v.count == 0 && v.countBefore == 0 {
 			return motionTarget{at: firstInLine(m, len(m.Units)), lines: true, ok: true}
 		}
 		return motionTarget{at: firstInLine(m, lineBelow(m, 0, v.repeatCount()-1)), lines: true, ok: true}
 	}},
-	{";", func(m *composer.Buffer, v *Vim) motionTarget { return seek(m, v.lastFind, v.repeatCount(), true) }},
-	{",", func(m *composer.Buffer, v *Vim) motionTarget {
+	{";", func(m *composer.Buffer, v *state) motionTarget { return seek(m, v.lastFind, v.repeatCount(), true) }},
+	{",", func(m *composer.Buffer, v *state) motionTarget {
 		return seek(m, v.lastFind.reversed(), v.repeatCount(), true)
 	}},
 }
@@ -70,36 +70,46 @@ func inclusive(at int) motionTarget { return motionTarget{at: at, inclusive: tru
 // vimCommands lists the other keys of normal mode; n is their count.
 var vimCommands = []struct {
 	key string
-	do  func(m *composer.Buffer, v *Vim, n int)
+	do  func(m *composer.Buffer, v *state, n int)
 }{
-	{"x", func(m *composer.Buffer, v *Vim, n int) { v.operate(m, "d", m.Cur, min(m.Cur+n, m.LineEnd(m.Cur))) }},
-	{"X", func(m *composer.Buffer, v *Vim, n int) { v.operate(m, "d", max(m.Cur-n, m.LineStart(m.Cur)), m.Cur) }},
-	{"s", func(m *composer.Buffer, v *Vim, n int) { v.operate(m, "c", m.Cur, min(m.Cur+n, m.LineEnd(m.Cur))) }},
-	{"D", func(m *composer.Buffer, v *Vim, n int) { v.operate(m, "d", m.Cur, m.LineEnd(lineBelow(m, m.Cur, n-1))) }},
-	{"C", func(m *composer.Buffer, v *Vim, n int) { v.operate(m, "c", m.Cur, m.LineEnd(lineBelow(m, m.Cur, n-1))) }},
-	{"S", func(m *composer.Buffer, v *Vim, n int) { v.linewise(m, "c", m.Cur, lineBelow(m, m.Cur, n-1)) }},
-	{"Y", func(m *composer.Buffer, v *Vim, n int) { v.linewise(m, "y", m.Cur, lineBelow(m, m.Cur, n-1)) }},
-	{"p", func(m *composer.Buffer, v *Vim, n int) { v.put(m, n, true) }},
-	{"P", func(m *composer.Buffer, v *Vim, n int) { v.put(m, n, false) }},
-	{"u", func(m *composer.Buffer, v *Vim, n int) {
+	{"x", func(m *composer.Buffer, v *state, n int) {
+		v.operate(m, "d", m.Cursor, min(m.Cursor+n, m.LineEnd(m.Cursor)))
+	}},
+	{"X", func(m *composer.Buffer, v *state, n int) {
+		v.operate(m, "d", max(m.Cursor-n, m.LineStart(m.Cursor)), m.Cursor)
+	}},
+	{"s", func(m *composer.Buffer, v *state, n int) {
+		v.operate(m, "c", m.Cursor, min(m.Cursor+n, m.LineEnd(m.Cursor)))
+	}},
+	{"D", func(m *composer.Buffer, v *state, n int) {
+		v.operate(m, "d", m.Cursor, m.LineEnd(lineBelow(m, m.Cursor, n-1)))
+	}},
+	{"C", func(m *composer.Buffer, v *state, n int) {
+		v.operate(m, "c", m.Cursor, m.LineEnd(lineBelow(m, m.Cursor, n-1)))
+	}},
+	{"S", func(m *composer.Buffer, v *state, n int) { v.linewise(m, "c", m.Cursor, lineBelow(m, m.Cursor, n-1)) }},
+	{"Y", func(m *composer.Buffer, v *state, n int) { v.linewise(m, "y", m.Cursor, lineBelow(m, m.Cursor, n-1)) }},
+	{"p", func(m *composer.Buffer, v *state, n int) { v.put(m, n, true) }},
+	{"P", func(m *composer.Buffer, v *state, n int) { v.put(m, n, false) }},
+	{"u", func(m *composer.Buffer, v *state, n int) {
 		for range n {
 			m.Undo()
 		}
 	}},
-	{"i", func(m *composer.Buffer, v *Vim, _ int) { v.insertAt(m, m.Cur, "") }},
-	{"a", func(m *composer.Buffer, v *Vim, _ int) { v.insertAt(m, min(m.Cur+1, m.LineEnd(m.Cur)), "") }},
-	{"I", func(m *composer.Buffer, v *Vim, _ int) { v.insertAt(m, firstInLine(m, m.Cur), "") }},
-	{"A", func(m *composer.Buffer, v *Vim, _ int) { v.insertAt(m, m.LineEnd(m.Cur), "") }},
-	{"o", func(m *composer.Buffer, v *Vim, _ int) { v.insertAt(m, m.LineEnd(m.Cur), "\n") }},
-	{"O", func(m *composer.Buffer, v *Vim, _ int) {
-		v.insertAt(m, m.LineStart(m.Cur), "\n")
-		m.Cur--
+	{"i", func(m *composer.Buffer, v *state, _ int) { v.insertAt(m, m.Cursor, "") }},
+	{"a", func(m *composer.Buffer, v *state, _ int) { v.insertAt(m, min(m.Cursor+1, m.LineEnd(m.Cursor)), "") }},
+	{"I", func(m *composer.Buffer, v *state, _ int) { v.insertAt(m, firstInLine(m, m.Cursor), "") }},
+	{"A", func(m *composer.Buffer, v *state, _ int) { v.insertAt(m, m.LineEnd(m.Cursor), "") }},
+	{"o", func(m *composer.Buffer, v *state, _ int) { v.insertAt(m, m.LineEnd(m.Cursor), "\n") }},
+	{"O", func(m *composer.Buffer, v *state, _ int) {
+		v.insertAt(m, m.LineStart(m.Cursor), "\n")
+		m.Cursor--
 	}},
-	{"v", func(m *composer.Buffer, v *Vim, _ int) { v.mode, v.anchor = modeVisual, m.Cur }},
+	{"v", func(m *composer.Buffer, v *state, _ int) { v.mode, v.anchor = modeVisual, m.Cursor }},
 }
 
 // commandOf returns the effect of a key in normal mode, or nil.
-func commandOf(key string) func(m *composer.Buffer, v *Vim, n int) {
+func commandOf(key string) func(m *composer.Buffer, v *state, n int) {
 	for _, c := range vimCommands {
 		if c.key == key {
 			return c.do
@@ -109,7 +119,7 @@ func commandOf(key string) func(m *composer.Buffer, v *Vim, n int) {
 }
 
 // command handles a character in normal mode that is not a motion.
-func (v *Vim) command(m *composer.Buffer, key string) {
+func (v *state) command(m *composer.Buffer, key string) {
 	n := v.repeatCount()
 	switch operator := v.operator; {
 	case operator == "" && (key == "d" || key == "c" || key == "y"):
@@ -117,7 +127,7 @@ func (v *Vim) command(m *composer.Buffer, key string) {
 	case operator != "":
 		v.clearCommand()
 		if key == operator { // dd, cc, yy
-			v.linewise(m, key, m.Cur, lineBelow(m, m.Cur, n-1))
+			v.linewise(m, key, m.Cursor, lineBelow(m, m.Cursor, n-1))
 		}
 	default:
 		v.clearCommand()
@@ -128,9 +138,9 @@ func (v *Vim) command(m *composer.Buffer, key string) {
 }
 
 // insertAt inserts text at i and starts insert mode after it.
-func (v *Vim) insertAt(m *composer.Buffer, i int, text string) {
+func (v *state) insertAt(m *composer.Buffer, i int, text string) {
 	v.Insert()
-	m.Cur = i
+	m.Cursor = i
 	if text != "" {
 		m.Insert(text)
 	}
@@ -141,7 +151,7 @@ const maxPut = 64 << 10
 
 // put inserts the register n times: after the cursor if after is set, else
 // before it. Lines go below or above the cursor's line.
-func (v *Vim) put(m *composer.Buffer, n int, after bool) {
+func (v *state) put(m *composer.Buffer, n int, after bool) {
 	if len(v.register) == 0 && !v.registerIsLines {
 		return
 	}
@@ -157,39 +167,39 @@ func (v *Vim) put(m *composer.Buffer, n int, after bool) {
 			units = append(units, lineEnd)
 		}
 	}
-	at := m.Cur
+	at := m.Cursor
 	switch {
 	case v.registerIsLines && after:
-		at = m.LineEnd(m.Cur)
+		at = m.LineEnd(m.Cursor)
 	case v.registerIsLines:
-		at = m.LineStart(m.Cur)
+		at = m.LineStart(m.Cursor)
 	case after:
-		at = min(m.Cur+1, m.LineEnd(m.Cur))
+		at = min(m.Cursor+1, m.LineEnd(m.Cursor))
 	}
 	m.Replace(at, at, units)
 	switch {
 	case v.registerIsLines && after:
-		m.Cur = firstInLine(m, at+1)
+		m.Cursor = firstInLine(m, at+1)
 	case v.registerIsLines:
-		m.Cur = firstInLine(m, at)
+		m.Cursor = firstInLine(m, at)
 	default:
-		m.Cur = max(m.Cur-1, 0)
+		m.Cursor = max(m.Cursor-1, 0)
 	}
 }
 
 // overwrite replaces the counted characters at the cursor with char, if the
 // line has that many.
-func (v *Vim) overwrite(m *composer.Buffer, char string) {
+func (v *state) overwrite(m *composer.Buffer, char string) {
 	n := v.repeatCount()
 	v.clearCommand()
-	if m.Cur+n > m.LineEnd(m.Cur) {
+	if m.Cursor+n > m.LineEnd(m.Cursor) {
 		return
 	}
-	at := m.Cur
+	at := m.Cursor
 	var units []composer.Unit
 	for range n {
 		units = append(units, composer.Split(char)...)
 	}
 	m.Replace(at, at+n, units)
-	m.Cur = max(m.Cur-1, at)
+	m.Cursor = max(m.Cursor-1, at)
 }

@@ -19,8 +19,8 @@ func (f charFind) reversed() charFind {
 // seek returns the position of the nth occurrence of a character in the line, or
 // the position next to it. A repeated t does not stop at the current position.
 func seek(m *composer.Buffer, f charFind, n int, again bool) motionTarget {
-	start, end := m.LineStart(m.Cur), m.LineEnd(m.Cur)
-	by, i := 1, m.Cur
+	start, end := m.LineStart(m.Cursor), m.LineEnd(m.Cursor)
+	by, i := 1, m.Cursor
 	if f.key == "F" || f.key == "T" {
 		by = -1
 	}
@@ -64,13 +64,13 @@ func lineBelow(b *composer.Buffer, i, n int) int {
 // lineAway returns the same column in the line n below, or above if n is negative, but not
 // beyond the first or last line. There is no target if the cursor is already there.
 func lineAway(m *composer.Buffer, n int) motionTarget {
-	start := m.LineStart(m.Cur)
-	column, line := m.Cur-start, start
+	start := m.LineStart(m.Cursor)
+	column, line := m.Cursor-start, start
 	for ; n < 0 && line > 0; n++ {
 		line = m.LineStart(line - 1)
 	}
 	if n > 0 {
-		line = m.LineStart(lineBelow(m, m.Cur, n))
+		line = m.LineStart(lineBelow(m, m.Cursor, n))
 	}
 	return motionTarget{at: min(line+column, m.LineEnd(line)), lines: true, ok: line != start}
 }
@@ -101,8 +101,8 @@ func inField(u composer.Unit) int {
 func isBlank(u composer.Unit) bool { return u.Kind == composer.KindNewline || composer.IsSpace(u) }
 
 // moveWords moves by the command's count of words.
-func moveWords(m *composer.Buffer, v *Vim, next func(*composer.Buffer, int, wordClass) int, in wordClass) int {
-	i := m.Cur
+func moveWords(m *composer.Buffer, v *state, next func(*composer.Buffer, int, wordClass) int, in wordClass) int {
+	i := m.Cursor
 	for range v.repeatCount() {
 		i = next(m, i, in)
 	}

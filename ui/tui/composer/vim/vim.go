@@ -21,12 +21,12 @@ func (m mode) String() string { return [...]string{"insert", "normal", "visual"}
 
 // Register makes the keys available to composers.
 func Register() {
-	composer.NewModal = func(text *composer.Buffer, rows composer.Rows) composer.Modal { return &Vim{text: text, rows: rows} }
+	composer.NewModal = func(text *composer.Buffer, rows composer.Rows) composer.Modal { return &state{text: text, rows: rows} }
 }
 
-// Vim is the state of vi's keys. A command is [count] [operator [count]] and a
+// state is the state of vi's keys. A command is [count] [operator [count]] and a
 // motion, or a key of its own.
-type Vim struct {
+type state struct {
 	mode            mode
 	typed           string          // keys of the unfinished command so far
 	count           int             // 0 if none
@@ -46,23 +46,23 @@ type Vim struct {
 const maxCount = 999
 
 // Mode returns "insert", "normal" or "visual", with the keys of an unfinished command.
-func (v *Vim) Mode() string { return strings.TrimSpace(v.mode.String() + " " + v.typed) }
+func (v *state) Mode() string { return strings.TrimSpace(v.mode.String() + " " + v.typed) }
 
 // HandlesEsc reports whether esc changes the mode or ends an unfinished command.
-func (v *Vim) HandlesEsc() bool { return v.mode != modeNormal || v.typed != "" }
+func (v *state) HandlesEsc() bool { return v.mode != modeNormal || v.typed != "" }
 
 // Insert starts insert mode. All text typed until esc is one undo step.
-func (v *Vim) Insert() {
+func (v *state) Insert() {
 	v.clearCommand()
 	v.mode = modeInsert
 	v.text.BeginUndoGroup()
 }
 
 // enterNormal returns to normal mode.
-func (v *Vim) enterNormal() {
+func (v *state) enterNormal() {
 	v.clearCommand()
 	if v.mode == modeInsert {
-		v.text.Cur = max(v.text.Cur-1, v.text.LineStart(v.text.Cur))
+		v.text.Cursor = max(v.text.Cursor-1, v.text.LineStart(v.text.Cursor))
 	}
 	v.mode = modeNormal
 	v.text.EndUndoGroup()
@@ -70,26 +70,26 @@ func (v *Vim) enterNormal() {
 }
 
 // clearCommand discards an unfinished command.
-func (v *Vim) clearCommand() {
+func (v *state) clearCommand() {
 	v.typed, v.count, v.countBefore, v.operator, v.pendingKey = "", 0, 0, "", ""
 }
 
 // Clamp keeps the cursor on a character, except in insert mode.
-func (v *Vim) Clamp() {
+func (v *state) Clamp() {
 	m := v.text
-	m.Cur = min(m.Cur, len(m.Units))
+	m.Cursor = min(m.Cursor, len(m.Units))
 	v.anchor = min(v.anchor, len(m.Units))
 	if v.mode == modeInsert {
 		return
 	}
-	if end := m.LineEnd(m.Cur); m.Cur == end && end > m.LineStart(m.Cur) {
-		m.Cur--
+	if end := m.LineEnd(m.Cursor); m.Cursor == end && end > m.LineStart(m.Cursor) {
+		m.Cursor--
 	}
 }
 
 // Key handles a key, and reports whether it has no other effect. Non-printing
 // keys keep their usual action in every mode.
-func (v *Vim) Key(k composer.Key) (cmd tea.Cmd, done bool) {
+func (v *state) Key(k composer.Key) (cmd tea.Cmd, done bool) {
 	switch {
 	case k.Escapes:
 		v.enterNormal()
@@ -121,14 +121,14 @@ func (v *Vim) Key(k composer.Key) (cmd tea.Cmd, done bool) {
 }
 
 // KeepsColumn reports whether a key moves up or down, which keeps the column.
-func (v *Vim) KeepsColumn(key string) bool {
+func (v *state) KeepsColumn(key string) bool {
 	return v.mode != modeInsert && v.pendingKey == "" && (key == "j" || key == "k")
 }
 
 // repeatCount returns the count of the command, or 1.
-func (v *Vim) repeatCount() int { return min(max(v.count, 1)*max(v.countBefore, 1), maxCount) }
+func (v *state) repeatCount() int { return min(max(v.count, 1)*max(v.countBefore, 1), maxCount) }
 
-func (v *Vim) repeat(do func()) {
+func (v *state) repeat(do func()) {
 	n := v.repeatCount()
 	v.clearCommand()
 	for range n {
@@ -137,7 +137,7 @@ func (v *Vim) repeat(do func()) {
 }
 
 // handleChar handles a character outside of insert mode.
-func (v *Vim) handleChar(m *composer.Buffer, key string) {
+func (v *state) handleChar(m *composer.Buffer, key string) {
 	if v.mode == modeInsert { // an earlier character of the same message started it
 		m.Insert(key)
 		return
@@ -171,7 +171,7 @@ func (v *Vim) handleChar(m *composer.Buffer, key string) {
 }
 
 // finishPending handles the character that f, F, t, T, g or r waits for.
-func (v *Vim) finishPending(m *composer.Buffer, key string) {
+func (v *state) finishPending(m *composer.Buffer, key string) {
 	waits := v.pendingKey
 	v.pendingKey = ""
 	v.typed += key
@@ -186,12 +186,12 @@ func (v *Vim) finishPending(m *composer.Buffer, key string) {
 		v.overwrite(m, key)
 	default:
 		v.lastFind = charFind{waits, key}
-		v.move(m, waits, func(m *composer.Buffer, v *Vim) motionTarget { return seek(m, v.lastFind, v.repeatCount(), false) })
+		v.move(m, waits, func(m *composer.Buffer, v *state) motionTarget { return seek(m, v.lastFind, v.repeatCount(), false) })
 	}
 }
 
 // move moves to the target of a motion, or applies the operator to the text up to there.
-func (v *Vim) move(m *composer.Buffer, key string, to motion) {
+func (v *state) move(m *composer.Buffer, key string, to motion) {
 	if v.operator == "" {
 		if (key == "j" || key == "k") && v.mode == modeNormal {
 			v.moveRows(key)
@@ -200,11 +200,11 @@ func (v *Vim) move(m *composer.Buffer, key string, to motion) {
 		t := to(m, v)
 		v.clearCommand()
 		if t.ok {
-			m.Cur = t.at
+			m.Cursor = t.at
 		}
 		return
 	}
-	if v.operator == "c" && (key == "w" || key == "W") && m.Cur < len(m.Units) && !isBlank(m.Units[m.Cur]) {
+	if v.operator == "c" && (key == "w" || key == "W") && m.Cursor < len(m.Units) && !isBlank(m.Units[m.Cursor]) {
 		key = map[string]string{"w": "e", "W": "E"}[key] // the space after a word stays
 		to = motionOf(key)
 	}
@@ -214,7 +214,7 @@ func (v *Vim) move(m *composer.Buffer, key string, to motion) {
 	if !t.ok {
 		return
 	}
-	i, j := min(m.Cur, t.at), max(m.Cur, t.at)
+	i, j := min(m.Cursor, t.at), max(m.Cursor, t.at)
 	switch {
 	case t.lines:
 		v.linewise(m, operator, i, j)
@@ -229,7 +229,7 @@ func (v *Vim) move(m *composer.Buffer, key string, to motion) {
 
 // moveRows moves by screen rows, as the arrow keys do, because prompts are prose with
 // long lines. A single step past the first or last row continues into the history.
-func (v *Vim) moveRows(key string) {
+func (v *state) moveRows(key string) {
 	by, n := 1, v.repeatCount()
 	if key == "k" {
 		by = -1
@@ -248,13 +248,13 @@ func (v *Vim) moveRows(key string) {
 }
 
 // operate applies an operator to the units from i to j.
-func (v *Vim) operate(m *composer.Buffer, operator string, i, j int) {
+func (v *state) operate(m *composer.Buffer, operator string, i, j int) {
 	if i < j {
 		v.register, v.registerIsLines = append([]composer.Unit(nil), m.Units[i:j]...), false
 	}
 	switch operator {
 	case "y":
-		m.Cur = i
+		m.Cursor = i
 		return
 	case "c":
 		v.Insert() // undone together with the text typed next
@@ -266,18 +266,18 @@ func (v *Vim) operate(m *composer.Buffer, operator string, i, j int) {
 
 // linewise applies an operator to the lines from the line of i to the line of j.
 // The line emptied by c stays.
-func (v *Vim) linewise(m *composer.Buffer, operator string, i, j int) {
+func (v *state) linewise(m *composer.Buffer, operator string, i, j int) {
 	i, j = m.LineStart(i), m.LineEnd(j)
 	v.register, v.registerIsLines = append([]composer.Unit(nil), m.Units[i:j]...), true
 	switch operator {
 	case "y":
-		if m.Cur < i || m.Cur > j || m.LineStart(m.Cur) != i {
-			m.Cur = i
+		if m.Cursor < i || m.Cursor > j || m.LineStart(m.Cursor) != i {
+			m.Cursor = i
 		}
 		return
 	case "c":
 		v.Insert()
-		m.Cur = i
+		m.Cursor = i
 		if i < j {
 			m.Replace(i, j, nil)
 		}
@@ -292,32 +292,32 @@ func (v *Vim) linewise(m *composer.Buffer, operator string, i, j int) {
 	if i < j {
 		m.Replace(i, j, nil)
 	}
-	m.Cur = firstInLine(m, m.Cur)
+	m.Cursor = firstInLine(m, m.Cursor)
 }
 
 // visual handles a character in visual mode that is not a motion.
-func (v *Vim) visual(m *composer.Buffer, key string) {
+func (v *state) visual(m *composer.Buffer, key string) {
 	v.clearCommand()
 	i, j := v.Selection()
 	operator := map[string]string{"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}[key]
 	switch {
 	case operator != "":
 		v.mode = modeNormal
-		m.Cur = i
+		m.Cursor = i
 		v.operate(m, operator, i, j)
 	case key == "v":
 		v.mode = modeNormal
 	case key == "o":
-		m.Cur, v.anchor = v.anchor, m.Cur
+		m.Cursor, v.anchor = v.anchor, m.Cursor
 	}
 }
 
 // Selection returns the visual selection, including the character under the cursor.
-func (v *Vim) Selection() (i, j int) {
+func (v *state) Selection() (i, j int) {
 	m := v.text
 	if v.mode != modeVisual {
 		return 0, 0
 	}
-	i, j = min(m.Cur, v.anchor), max(m.Cur, v.anchor)
+	i, j = min(m.Cursor, v.anchor), max(m.Cursor, v.anchor)
 	return min(i, len(m.Units)), min(j+1, len(m.Units))
 }
